@@ -4,6 +4,7 @@
 //! After Ctrl-C the code is 130; when a controller was lost, or a run failed after others were
 //! complete, it is 1.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Read, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -25,6 +26,7 @@ use crate::list;
 use crate::log::{self, LogStatisticsArgs};
 use crate::map::layout::Plan;
 use crate::map::{Map, PictureArgs, Snapshot};
+use crate::printable::Printable;
 use crate::progress::Bar;
 use crate::reference::{self, ReferenceArgs};
 use crate::replay::{self, Interruptible, ReplayError, Waiting};
@@ -266,8 +268,9 @@ pub fn main() -> ExitCode {
         Err(error) => return explain(error),
     };
     let mut output = BufWriter::new(io::stdout().lock());
+    let mut printed = Printable::new(&mut output);
     let outcome =
-        carry_out(&cli.command, &mut output).and_then(|()| output.flush().map_err(Failure::from));
+        carry_out(&cli.command, &mut printed).and_then(|()| printed.flush().map_err(Failure::from));
     // What is left in the buffer has been written, or cannot be.
     let _ = output.into_parts();
     ended(outcome)
@@ -282,6 +285,13 @@ fn explain(mut error: clap::Error) -> ExitCode {
         if error.remove(ContextKind::SuggestedArg).is_some() {
             error.remove(ContextKind::Usage);
         }
+    }
+    let mut arguments = std::env::args_os();
+    let is_odd = |argument: OsString| argument.to_string_lossy().contains(char::is_control);
+    if error.use_stderr() && arguments.any(is_odd) {
+        // Without colours, among which those of an argument could not be told apart.
+        failure::to_stderr(&error.render().to_string().trim_end());
+        return ExitCode::from(error.exit_code() as u8);
     }
     let printed = error.print().and_then(|()| io::stdout().flush());
     match error.use_stderr() {

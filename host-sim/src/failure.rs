@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
 
+use crate::printable::printable;
 use crate::signals::exit_interrupted;
 use meshalloc_sim::backend::BackendError;
 use meshalloc_sim::experiment::{ExperimentError, Failed, StrategyResult};
@@ -30,7 +31,7 @@ Exit codes:
 /// Writes a line to standard error, as far as it can be written: a reader that has closed it
 /// changes neither what is done nor the exit code.
 pub(crate) fn to_stderr(line: &dyn fmt::Display) {
-    let _ = writeln!(io::stderr(), "{line}");
+    let _ = writeln!(io::stderr(), "{}", printable(&line.to_string()));
 }
 
 /// Why a command was not carried out.

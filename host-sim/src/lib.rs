@@ -24,6 +24,7 @@ pub mod list;
 mod log;
 pub mod map;
 pub mod plot;
+mod printable;
 mod progress;
 pub mod records;
 mod reference;

@@ -43,6 +43,7 @@ impl Takes for LogStatisticsArgs {
             "cube",
             "machine",
             "columns",
+            "strict",
             "processors-per-node",
             "partition",
             "from",

@@ -2,6 +2,7 @@
 //! interval of a single run, the mean delay of a saturated system) is `null` in JSON and a word in
 //! the table.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::sync::LazyLock;
@@ -16,8 +17,8 @@ use meshalloc_sim::experiment::{Experiment, Replications, Stop, StrategyResult};
 use meshalloc_sim::metrics::{Metric, Unit};
 use meshalloc_sim::names;
 use meshalloc_sim::parameters::{
-    failures_text, log_text, measured_text, messages_text, misses_text, reservations_text,
-    slowdown_text, workload_text,
+    failures_text, log_text, measured_text, messages_text, misses_text, slowdown_text,
+    without_estimate_text, workload_text,
 };
 use meshalloc_sim::results::{Mark, grows, is_comparable, is_hidden, shown};
 use meshalloc_sim::scenario::Resolved;
@@ -71,11 +72,12 @@ const fn symbol(mark: Mark) -> char {
         Mark::Grows => '↑',
         Mark::Saturated => '†',
         Mark::Partial => '*',
+        Mark::Unestimated => '‡',
     }
 }
 
-const fn meaning(mark: Mark) -> &'static str {
-    match mark {
+fn meaning(mark: Mark, result: &StrategyResult) -> Cow<'static, str> {
+    let text = match mark {
         Mark::Grows => "the mean still grows with the length of the run; use more --jobs.",
         Mark::Saturated => {
             "saturated: the backlog grew, so the mean depends on where the log ends."
@@ -84,22 +86,29 @@ const fn meaning(mark: Mark) -> &'static str {
             "a mean over less than 99 % of the measured jobs; the others were refused or\n\
              left behind."
         }
-    }
+        Mark::Unestimated => return without_estimate_text(result.without_estimate).into(),
+    };
+    text.into()
 }
 
 /// What the marks on these results mean, a line each.
 pub fn legend<'r>(results: impl Iterator<Item = &'r StrategyResult>) -> Vec<String> {
-    let mut used = [false; Mark::ALL.len()];
+    // Of each mark the first result that has it.
+    let mut used = [None; Mark::ALL.len()];
     for result in results {
         for (used, mark) in used.iter_mut().zip(Mark::ALL) {
             let mut metrics = Metric::ALL.into_iter();
-            *used = *used || metrics.any(|metric| mark.is_on(result, metric));
+            if used.is_none() && metrics.any(|metric| mark.is_on(result, metric)) {
+                *used = Some(result);
+            }
         }
     }
     let marks = Mark::ALL.into_iter().zip(used);
-    let lines = marks.filter(|(_, used)| *used);
-    lines
-        .map(|(mark, _)| format!("{}: {}", symbol(mark), meaning(mark)))
+    marks
+        .filter_map(|(mark, result)| {
+            let meaning = meaning(mark, result?);
+            Some(format!("{}: {meaning}", symbol(mark)))
+        })
         .collect()
 }
 
@@ -353,10 +362,6 @@ impl Report<'_> {
         notes.extend(legend(self.results.iter()));
         notes.extend(identical_text(self.results));
         notes.extend(misses_text(self.scenario.plan.scheduler).map(str::to_owned));
-        notes.extend(reservations_text(
-            self.scenario.plan.scheduler,
-            self.scenario.plan.workload.estimates(),
-        ));
         for gain in best_gains(self.results) {
             notes.push(gain);
         }
@@ -547,6 +552,9 @@ pub(crate) fn log_line(log: &Log) -> String {
     for (count, why) in log.lines.left_out() {
         let _ = write!(line, ", {count} {why}");
     }
+    if log.has_more {
+        line.push_str(", warning: other data behind the gzip data was not read");
+    }
     line
 }
 
@@ -581,7 +589,10 @@ const FAILURES: [Metric; 4] = [
 /// A metric in a table: `47.9 ± 1.2`, the same with [marks](Mark), `saturated` or `-`.
 pub fn cell(result: &StrategyResult, metric: Metric) -> String {
     if is_hidden(result, metric) {
-        return "saturated".to_owned();
+        let mark = Mark::Unestimated;
+        let is_marked = mark.is_on(result, metric);
+        let mark = is_marked.then(|| format!(" {}", symbol(mark)));
+        return format!("saturated{}", mark.unwrap_or_default());
     }
     let mut text = match &result.metrics[metric] {
         Some(Estimate {

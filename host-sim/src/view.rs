@@ -20,6 +20,7 @@ use crate::report;
 use crate::settings::{self, FileArgs, Given, Takes, only};
 use meshalloc_sim::backend::{Backends, InProcessBackends};
 use meshalloc_sim::history;
+use meshalloc_sim::parameters::without_estimate_text;
 use meshalloc_sim::scenario::SettingError;
 use meshalloc_sim::wording::counted;
 use meshalloc_sim::workload::SharedLogs;
@@ -103,7 +104,13 @@ pub(crate) fn view(args: &ViewArgs, output: &mut dyn Write) -> Result<(), Failur
     let histories = histories.map_err(Failure::from)?;
     let data = data::data(&experiment, &histories);
     let title = format!("Jobs on a {}", report::machine_text(&experiment));
-    let page = page(&title, &report::subtitle(scenario), &data);
+    let mut subtitle = report::subtitle(scenario);
+    let part = experiment.without_estimate();
+    if part > 0.0 {
+        subtitle.push_str("; ");
+        subtitle.push_str(&without_estimate_text(part));
+    }
+    let page = page(&title, &subtitle, &data);
     file::write(path, page.as_bytes()).map_err(failed)?;
     let jobs = histories.iter().map(|history| history.jobs.len()).max();
     let size = page.len() as f64 / 1e6;

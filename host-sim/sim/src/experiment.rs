@@ -202,6 +202,9 @@ pub struct StrategyResult {
     /// How often, in all replications, the scheduler did not see a job that it might have chosen,
     /// because the controller's table was full; see [`RunResult::table_limited`].
     pub table_limited: u64,
+    /// The jobs without an estimate, as a part of all jobs, if the scheduler decides by estimates;
+    /// else 0.
+    pub without_estimate: f64,
     /// Each replication.
     pub runs: Vec<RunResult>,
 }

@@ -67,7 +67,8 @@ impl<R: Read> Lines<R> {
     ///
     /// # Errors
     ///
-    /// When the input cannot be read, is compressed or UTF-16, or has a line that is too long.
+    /// When the input cannot be read, is compressed or UTF-16, has lines that end in CR alone, or
+    /// has a line that is too long.
     pub fn next_line(&mut self) -> io::Result<Option<&[u8]>> {
         self.number += 1;
         self.line.clear();
@@ -77,6 +78,13 @@ impl<R: Read> Lines<R> {
         self.bytes += read as u64;
         if self.number == 1 {
             check_encoding(&self.line)?;
+        }
+        let is_odd = self.number == 1 || read > self.longest;
+        if is_odd && has_cr_alone(&self.line) {
+            return Err(invalid(
+                "the lines end in CR alone (expected LF, or CR LF; tr '\\r' '\\n' converts them)"
+                    .to_owned(),
+            ));
         }
         if read > self.longest {
             let longest = self.longest;
@@ -133,6 +141,12 @@ fn check_encoding(first: &[u8]) -> io::Result<()> {
         )),
         _ => Ok(()),
     }
+}
+
+/// Whether a CR stands between other characters than ends of lines.
+fn has_cr_alone(line: &[u8]) -> bool {
+    let mut pairs = line.windows(2);
+    pairs.any(|pair| pair[0] == b'\r' && !matches!(pair[1], b'\r' | b'\n'))
 }
 
 fn invalid(reason: String) -> io::Error {

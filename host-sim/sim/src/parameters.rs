@@ -98,14 +98,18 @@ pub fn log_text(log: &Log) -> String {
     text + &estimates_text(log.estimates, default)
 }
 
-/// What is missing where a scheduler that reserves by estimates gets none.
-pub fn reservations_text(scheduler: SchedulerKind, estimates: EstimateModel) -> Option<String> {
-    (reserves(scheduler) && estimates == EstimateModel::None).then(|| {
-        format!(
-            "{}: without estimates (`--estimates`) the end of a job is unknown, so jobs that fit pass those that do not without limit.",
-            scheduler.info().name
-        )
-    })
+/// What it means that this part of the jobs, over 0, has no estimate where the scheduler decides by
+/// estimates.
+pub fn without_estimate_text(part: f64) -> String {
+    let jobs = if part < 1.0 {
+        format!("{:.3} % of the jobs have no estimate", 100.0 * part)
+    } else {
+        "jobs have no estimate".to_owned()
+    };
+    format!(
+        "{jobs} (`--estimates`): easy and conservative reserve nothing for what waits for them, so \
+         jobs that fit pass those that do not; sjf serves them last."
+    )
 }
 
 /// What allocation misses count under a scheduler that makes reservations.

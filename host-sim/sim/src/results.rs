@@ -22,11 +22,18 @@ pub enum Mark {
     Saturated,
     /// It leaves out more than 1 % of the jobs.
     Partial,
+    /// It is that of a scheduler that decides by estimates, and some jobs have none.
+    Unestimated,
 }
 
 impl Mark {
     /// Every mark.
-    pub const ALL: [Mark; 3] = [Mark::Grows, Mark::Saturated, Mark::Partial];
+    pub const ALL: [Mark; 4] = [
+        Mark::Grows,
+        Mark::Saturated,
+        Mark::Partial,
+        Mark::Unestimated,
+    ];
 
     /// Whether the mean of this metric has it.
     pub fn is_on(self, result: &StrategyResult, metric: Metric) -> bool {
@@ -34,6 +41,7 @@ impl Mark {
             Mark::Grows => grows(result, metric),
             Mark::Saturated => result.is_of_log && result.saturated && metric.depends_on_length(),
             Mark::Partial => result.is_partial() && metric.is_of_served_jobs(),
+            Mark::Unestimated => result.without_estimate > 0.0 && metric.depends_on_length(),
         }
     }
 }
@@ -57,7 +65,10 @@ pub fn shown(result: &StrategyResult, metric: Metric) -> Option<Estimate> {
 /// Whether its mean waiting delay can be compared with that of others: it has a mean that is no
 /// matter of the length of the run, and is over all jobs.
 pub fn is_comparable(result: &StrategyResult) -> bool {
-    let marks = Mark::ALL.into_iter();
+    // All strategies have the same jobs, so estimates are missing under each.
+    let marks = Mark::ALL
+        .into_iter()
+        .filter(|&mark| mark != Mark::Unestimated);
     let mut marks = marks.filter(|mark| mark.is_on(result, Metric::WaitingDelay));
     shown(result, Metric::WaitingDelay).is_some() && marks.next().is_none()
 }
@@ -189,6 +200,9 @@ pub struct StrategySummary {
     /// How often the scheduler did not see a job that it might have chosen, because the
     /// controller's table was full.
     table_limited: u64,
+    /// The jobs without a run-time estimate, as a part of all jobs, if the scheduler decides by
+    /// estimates; else 0. It reserves nothing for what waits for them, or serves them last.
+    without_estimate: f64,
     /// Jobs granted in all replications.
     decisions: u64,
     /// A checksum of all decisions, hexadecimal.
@@ -226,6 +240,7 @@ impl StrategySummary {
             partial: result.is_partial(),
             left_behind: result.left_behind,
             table_limited: result.table_limited,
+            without_estimate: result.without_estimate,
             decisions: result.decisions,
             decision_hash: format!("{:016x}", result.decision_hash),
         }

@@ -17,6 +17,10 @@ pub(super) fn write_tables(
     output: &mut dyn Write,
 ) -> Result<(), Failure> {
     writeln!(output, "{}", compared.parameters())?;
+    let log = compared.any().workload.log();
+    if let Some(log) = log.filter(|log| log.has_more || log.lines.left_out().next().is_some()) {
+        writeln!(output, "{}", report::log_line(log))?;
+    }
     let mut metrics = vec![
         Metric::WaitingDelay,
         Metric::AllocationMiss,
@@ -88,13 +92,6 @@ pub(super) fn write_tables(
     let misses = compared.schedulers.iter();
     if let Some(note) = misses.copied().find_map(parameters::misses_text) {
         writeln!(output, "{note}")?;
-    }
-    for &scheduler in &compared.schedulers {
-        if let Some(note) =
-            parameters::reservations_text(scheduler, compared.any().workload.estimates())
-        {
-            writeln!(output, "{note}")?;
-        }
     }
     let hidden = |row: &Row| {
         row.all()

@@ -10,6 +10,7 @@ use super::{LinkMap, Map, svg, terminal};
 use crate::failure::Failure;
 use crate::file::{self, Product, ReplaceArgs};
 use crate::plot::{self, Picture};
+use crate::printable::coloured;
 
 /// A file for a picture, looked at before the work that it shows and written after it.
 #[derive(Debug)]
@@ -97,7 +98,9 @@ impl Show {
         self.file.write(&svg::svg(maps, subtitle)?)?;
         if self.on_terminal {
             writeln!(output)?;
-            terminal::draw(maps, terminal::Look::of_stdout(), output)?;
+            let mut drawn = Vec::new();
+            terminal::draw(maps, terminal::Look::of_stdout(), &mut drawn)?;
+            output.write_all(&coloured(drawn))?;
             writeln!(output, "{}", self.file.line("map"))?;
         }
         Ok(())

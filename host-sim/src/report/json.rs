@@ -180,6 +180,8 @@ pub(crate) struct LogJson {
     jobs: usize,
     #[serde(flatten)]
     lines: LineCounts,
+    /// Whether something that is no gzip stands behind the gzip data of the file; it was not read.
+    other_data_behind_gzip: bool,
     /// The load that its jobs offer to the machine, before `log_load` changes it; `null` if all
     /// arrive at one time or no machine is named.
     pub(crate) offered_load: Option<f64>,
@@ -214,6 +216,7 @@ impl LogJson {
             header: LogHeader::clone(&log.header),
             jobs: log.jobs.len(),
             lines: log.lines,
+            other_data_behind_gzip: log.has_more,
             offered_load: log.offered_load(),
         }
     }

@@ -141,7 +141,7 @@ mod tests {
         fs::write(folder.join("g.toml"), text).unwrap();
     }
 
-    fn list(point: &Point) -> &Arc<[LogJob]> {
+    fn list(point: &Point) -> &Arc<Vec<LogJob>> {
         match &point.experiment.workload {
             Workload::Log(log) => &log.jobs,
             Workload::Synthetic(_) => panic!("{point:?}"),

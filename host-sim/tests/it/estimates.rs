@@ -118,7 +118,7 @@ fn who_reserves_without_estimates_is_told_and_passing_without_end_is_saturation(
     let line = "run --mesh 8x8 --strategy ff --load 3 --jobs 100 --replications 1 --scheduler easy";
     let shown = host_sim(&format!("{line} --estimates none")).good();
     assert!(
-        shown.contains("\neasy: without estimates (`--estimates`)"),
+        shown.contains("\n‡: jobs have no estimate (`--estimates`)"),
         "{shown}"
     );
     assert!(
@@ -126,9 +126,9 @@ fn who_reserves_without_estimates_is_told_and_passing_without_end_is_saturation(
         "{shown}"
     );
     let shown = host_sim(line).good();
-    assert!(!shown.contains("without"), "{shown}");
+    assert!(!shown.contains('‡'), "{shown}");
     let line = "compare --mesh 8x8 --strategy ff --load .3 --jobs 100 --replications 1 --scheduler fcfs,easy";
-    let told = |line: &str| host_sim(line).good().matches("without estimates").count();
+    let told = |line: &str| host_sim(line).good().matches("have no estimate").count();
     assert_eq!(
         (told(&format!("{line} --estimates none")), told(line)),
         (1, 0)
@@ -144,4 +144,47 @@ fn who_reserves_without_estimates_is_told_and_passing_without_end_is_saturation(
         ),
         (&true.into(), &Value::Null)
     );
+}
+
+/// A log in which one job of four has no requested time.
+#[test]
+fn a_log_without_requested_times_is_marked() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = |number: u32, requested: i32| {
+        format!("{number} {number} -1 90 16 -1 -1 16 {requested} -1 1 1 1 -1 -1 1 -1 -1\n")
+    };
+    let log = [line(1, 100), line(2, -1), line(3, 90), line(4, 100)].concat();
+    fs::write(folder.path().join("log.swf"), log).unwrap();
+    let log = "--mesh 4x4 --strategy ff --swf log.swf";
+    for (options, part) in [
+        ("--scheduler easy", 0.25),
+        ("--scheduler conservative", 0.25),
+        ("--scheduler sjf", 0.25),
+        ("--scheduler easy --estimates none", 1.0),
+        ("--scheduler easy --estimates perfect", 0.0),
+        ("--scheduler fcfs", 0.0),
+    ] {
+        let run = |command: &str| host_sim_in(folder.path(), &format!("{command} {log} {options}"));
+        let json = run("run --format json").json();
+        assert_eq!(json["results"][0]["without_estimate"], part, "{options}");
+        let text = match part {
+            0.25 => "25.000 % of the jobs have no estimate",
+            _ => "jobs have no estimate",
+        };
+        for command in ["run", "compare"] {
+            let shown = run(command).good();
+            // Some schedulers are saturated, too.
+            let is_marked = ["133.50 ‡", "133.50 †‡"].map(|mean| shown.contains(mean));
+            let is_explained = shown.contains(&format!("\n‡: {text}"));
+            let found = [is_marked.contains(&true), is_explained];
+            assert_eq!(found, [part > 0.0; 2], "{shown}");
+        }
+        run("view --output page.html").good();
+        let page = fs::read_to_string(folder.path().join("page.html")).unwrap();
+        assert_eq!(
+            page.contains(&format!("; {text} (`--estimates`)")),
+            part > 0.0,
+            "{options}"
+        );
+    }
 }

@@ -2,6 +2,7 @@
 //! `log` shows.
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 
 use serde_json::Value;
@@ -696,6 +697,90 @@ fn an_unlimited_estimate_ends_no_log() {
         let metrics = &results(&json)[0]["metrics"];
         assert_eq!(metrics["jobs"]["mean"], 2.0, "{scheduler}");
         assert_eq!(metrics["waiting_delay"]["mean"], 2.5, "{scheduler}");
+    }
+}
+
+/// What a user of a public trace sees first, in all commands that show a log.
+#[test]
+fn lines_that_say_too_little_are_counted_or_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = "submit_time,duration,gpu_num\n0.0,18.0,4.0\n9,NaN,8\n20.0,9.0,0\n1664.0,0.0,8.0\n";
+    fs::write(folder.path().join("trace.csv"), rows).unwrap();
+    let columns = "--columns submit=submit_time,run=duration,processors=gpu_num";
+    let run = |line: &str| host_sim_in(folder.path(), &format!("{line} {columns}"));
+    let counts = "log trace.csv: unknown machine, 2 jobs, 1 dropped without processors, \
+                  1 dropped without a run time";
+    for line in [
+        "log trace.csv",
+        "run --mesh 4x4 --strategy ff --jobs-file trace.csv",
+        "compare --mesh 4x4 --strategy ff --jobs-file trace.csv",
+    ] {
+        let shown = run(line).good();
+        assert!(shown.contains(counts), "{shown}");
+        let ended = run(&format!("{line} --strict"));
+        assert_eq!(ended.code, Some(2), "{ended}");
+        let expected = "trace.csv:3: run is \"NaN\": expected 0 or more and less than 2251799813 \
+                        seconds; without --strict the line is left out";
+        assert_eq!(ended.stderr, format!("error: {expected}\n"), "{line}");
+    }
+    fs::write(
+        folder.path().join("s.toml"),
+        "jobs-file = \"trace.csv\"\nmesh = \"4x4\"\nstrict = true\n\
+         columns = \"submit=submit_time,run=duration,processors=gpu_num\"\n",
+    )
+    .unwrap();
+    let ended = host_sim_in(folder.path(), "run --scenario s.toml");
+    assert!(
+        ended.stderr.contains("trace.csv:3: run is \"NaN\""),
+        "{ended}"
+    );
+}
+
+#[test]
+fn other_data_behind_gzip_data_is_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gzip.write_all(OF_THREE.as_bytes()).unwrap();
+    let gzip = gzip.finish().unwrap();
+    let warning = "warning: other data behind the gzip data was not read";
+    for (behind, is_warned) in [(&b"\0\0\0"[..], false), (b"\0<html>", true)] {
+        fs::write(
+            folder.path().join("log.swf.gz"),
+            [&gzip[..], behind].concat(),
+        )
+        .unwrap();
+        let shown = host_sim_in(folder.path(), "log log.swf.gz").good();
+        assert!(shown.contains("2 jobs"), "{shown}");
+        assert_eq!(shown.contains(warning), is_warned, "{shown}");
+        let json = host_sim_in(folder.path(), "log log.swf.gz --format json").json();
+        assert_eq!(json["log"]["other_data_behind_gzip"], is_warned);
+        let run = "run --mesh 4x4 --strategy ff --service log.swf.gz:run --load .5 --jobs 10";
+        let ended = host_sim_in(folder.path(), run);
+        assert_eq!(ended.code, Some(if is_warned { 2 } else { 0 }), "{ended}");
+    }
+}
+
+/// Lines without end on standard input, and little memory.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_log_for_which_there_is_not_enough_memory_is_an_error() {
+    let swf = "1 0 -1 9 4 -1 -1 4 9 -1 1 1 1 -1 -1 1 -1 -1";
+    let columns = "--columns submit=1,run=2,processors=3,id=,user=";
+    for (line, options) in [(swf, ""), ("1,2,3", columns)] {
+        let program = env!("CARGO_BIN_EXE_host-sim");
+        let script = format!("ulimit -v 200000; yes {line:?} | {program} log - {options}");
+        let output = std::process::Command::new("sh")
+            .args(["-c", &script])
+            .output()
+            .unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.starts_with("error: standard input:"), "{stderr}");
+        let expected = " jobs (expected fewer, or more memory)\n";
+        assert!(
+            stderr.contains(": not enough memory for ") && stderr.ends_with(expected),
+            "{stderr}"
+        );
     }
 }
 

@@ -1,6 +1,7 @@
 //! The built program `host-sim`, from the outside: what it prints, where, and how it ends.
 
 mod compare;
+mod control_characters;
 mod cube;
 mod documents;
 mod early;

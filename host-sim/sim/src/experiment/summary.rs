@@ -1,6 +1,6 @@
 //! When there are enough replications, and what all of them amount to.
 
-use meshalloc::StrategyKind;
+use meshalloc::{SchedulerKind, StrategyKind};
 
 use super::{
     Experiment, Measure, REPLICATIONS_MIN, REPLICATIONS_STEP, Replications, Stop, StrategyResult,
@@ -117,6 +117,22 @@ impl Experiment {
             .collect()
     }
 
+    /// The jobs without an estimate, as a part of all jobs, if the scheduler decides by estimates;
+    /// else 0.
+    pub fn without_estimate(&self) -> f64 {
+        let decides = matches!(
+            self.scheduler,
+            SchedulerKind::Easy { .. }
+                | SchedulerKind::Conservative
+                | SchedulerKind::ShortestJobFirst { .. }
+        );
+        if decides {
+            self.workload.without_estimate()
+        } else {
+            0.0
+        }
+    }
+
     fn summary(&self, strategy: StrategyKind, runs: Vec<RunResult>) -> StrategyResult {
         let saturated = self.is_saturated(&runs);
         let (count, most) = (runs.len(), self.replications_max());
@@ -148,6 +164,7 @@ impl Experiment {
             refused,
             left_behind: runs.iter().map(|run| u64::from(run.left_behind)).sum(),
             table_limited: runs.iter().map(|run| run.table_limited).sum(),
+            without_estimate: self.without_estimate(),
             runs,
         }
     }

@@ -29,8 +29,10 @@ use serde::{Serialize, Serializer};
 
 use super::units::Units;
 use super::{Failures, Restart, Unit};
-use crate::workload::LogError;
-use crate::workload::text_file::{Header, TextFile, bad, time};
+use crate::workload::csv::{CsvFile, Row};
+use crate::workload::text_file::{TextFile, bad};
+use crate::workload::value::{self, Value};
+use crate::workload::{LogError, TIME_MAX, TimeUnit};
 
 /// A failure or a repair at a known time.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,19 +57,19 @@ pub(super) fn read(path: &Path, failures: &Failures) -> Result<Vec<Recorded>, Lo
 }
 
 pub(crate) fn of_file<R: Read>(
-    mut file: TextFile<'_, R>,
+    file: TextFile<'_, R>,
     failures: &Failures,
 ) -> Result<Vec<Recorded>, LogError> {
-    let header = Header::read(&mut file)?;
+    let mut csv = CsvFile::new(file)?;
     let places = || -> Result<[usize; 4], String> {
         Ok([
-            header.required("time")?,
-            header.required("what")?,
-            header.required("which")?,
-            header.required("state")?,
+            csv.required("time")?,
+            csv.required("what")?,
+            csv.required("which")?,
+            csv.required("state")?,
         ])
     };
-    let places = places().map_err(|reason| file.wrong(reason))?;
+    let places = places().map_err(|reason| csv.wrong(reason))?;
     let mut reader = Reader {
         failures,
         kinds: Vec::new(),
@@ -75,20 +77,19 @@ pub(crate) fn of_file<R: Read>(
         latest: 0,
     };
     let mut events = Vec::new();
-    while let Some(line) = file.next_line()? {
-        if line.is_empty() {
-            continue;
-        }
-        let event = header.row(&line).and_then(|row| {
-            let cells = places.map(|place| &row[place]);
-            reader.event(cells)
-        });
-        events.push(event.map_err(|reason| file.wrong(reason))?);
+    let mut row = Row::new();
+    while csv.next_row(&mut row)? {
+        let event = reader.event(places.map(|place| row.cell(place)));
+        let event = event.map_err(|reason| csv.wrong(reason))?;
+        csv.file()
+            .push(&mut events, event, "failures and repairs")?;
     }
-    match events.is_empty() {
-        true => Err(file.wrong("no failure in it (expected one at least)".to_owned())),
-        false => Ok(events),
+    if events.is_empty() {
+        return Err(csv
+            .file()
+            .wrong("no failure in it (expected one at least)".to_owned()));
     }
+    Ok(events)
 }
 
 struct Reader<'f> {
@@ -102,8 +103,11 @@ struct Reader<'f> {
 
 impl Reader<'_> {
     fn event(&mut self, [at, what, which, state]: [&str; 4]) -> Result<Recorded, String> {
-        let known = time("time", at)?;
-        let at = known.ok_or_else(|| bad("time", at, "seconds"))?;
+        let Some(Value::Known(at)) = value::span(at) else {
+            let seconds = TIME_MAX / TimeUnit::Second.ticks_each();
+            let expected = format!("seconds, 0 or more and less than {seconds}");
+            return Err(bad("time", at, &expected));
+        };
         if at < self.latest {
             return Err(
                 "its time is before that of the line before (expected times in order)".into(),

@@ -38,7 +38,7 @@ mod tests {
                 "dims" | "radices" => "normal",
                 "resample" => "weeks",
                 "shape" => "near-square",
-                "blocking" | "mix-drop" => "true",
+                "blocking" | "mix-drop" | "strict" => "true",
                 "restart" => "spare",
                 "columns" => "submit=arrival",
                 "max-replications" => "10",

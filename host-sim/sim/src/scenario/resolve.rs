@@ -457,6 +457,7 @@ impl Scenario {
             to: self.to,
             limit: None,
             shape: ShapeRule::of(&machine),
+            strict: self.strict.unwrap_or(false),
         })
     }
 

@@ -411,13 +411,17 @@ settings! {
 
     /// A trace in CSV in place of a log, plain or .gz; - reads standard input. Its header has the
     /// columns submit, run, and shape or processors, and optionally estimate, rings, id, user,
-    /// group, priority; times are in seconds
+    /// group, priority; times are in seconds or D-HH:MM:SS, submit times also dates
     jobs_file: file PathBuf = "FILE", LOG,
         not = ["swf", "side-lengths", "side-range", "dims", "radices", "load", "service-mean", "service"];
 
     /// Names of the columns in the trace, such as submit=arrival,run=duration; an empty name leaves
     /// a column out [default: their own names]
     columns: text Columns = "NAME=COLUMN,...", LOG, needs = [["jobs-file"]];
+
+    /// Refuse a log with a job without a submit time, processors or a run time, and one with other
+    /// data behind its gzip data [default: such jobs are left out and counted]
+    strict: switch bool = "true|false", LOG, needs = [["swf", "jobs-file"]];
 
     /// The log counts processors, the machine allocates nodes of COUNT processors: a job gets
     /// enough nodes for its processors [default: the machine allocates processors]

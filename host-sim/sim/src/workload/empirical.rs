@@ -9,9 +9,11 @@ use meshalloc::Ticks;
 use rand_distr::{Distribution, Uniform};
 use serde::{Serialize, Serializer};
 
+use super::csv::{CsvFile, Row};
 use super::swf::line as swf;
-use super::text_file::{Header, TextFile, time};
-use super::{JOBS_MAX, LogError, TimeUnit};
+use super::text_file::{TextFile, bad};
+use super::value::{self, Value};
+use super::{LogError, TimeUnit};
 
 /// Times that were measured, each of which is equally likely. Where they were read from is no part
 /// of their record.
@@ -82,8 +84,8 @@ impl Empirical {
         (!self.values.is_empty()).then(|| mean / TimeUnit::Second.ticks_each() as f64)
     }
 
-    /// Reads the column as times, if it is one of a file that was not read. Cells without a number
-    /// are left out, and in a log negative numbers, which mean that a time is unknown. A file that
+    /// Reads the column as times, if it is one of a file that was not read. Times that are unknown
+    /// or not simulated are left out, as [in a log](super::swf). A file that
     /// ends in `.swf` or `.swf.gz` is a log in the Standard Workload Format, any other has CSV.
     ///
     /// # Errors
@@ -152,41 +154,40 @@ impl fmt::Display for Empirical {
     }
 }
 
-/// Reads the time in a line; `None` if it is not known.
-type TimeIn<'c> = dyn Fn(&str) -> Result<Option<Ticks>, String> + 'c;
+const TIMES: &str = "times";
 
 /// The times in a column, in the order of the file.
 fn column(path: &Path, column: &str) -> Result<Vec<Ticks>, LogError> {
     let mut file = TextFile::open(path)?;
     let mut times = Vec::new();
-    let is_log = swf::is_name(path);
-    let header = match is_log {
-        true => None,
-        false => Some(Header::read(&mut file)?),
-    };
-    let time_in: Box<TimeIn<'_>> = match header {
-        Some(header) => {
-            let place = header.required(column);
-            let place = place.map_err(|reason| file.wrong(reason))?;
-            Box::new(move |line| header.row(line).and_then(|row| time(column, &row[place])))
+    if swf::is_name(path) {
+        let unknown = format!("a log has no column {column:?} (expected {COLUMNS_OF_LOG})");
+        let field = swf::field_of(column).ok_or_else(|| file.wrong(unknown))?;
+        let mut line = String::new();
+        while file.next_line(&mut line)? {
+            if line.trim().is_empty() {
+                continue;
+            }
+            let time = swf::time_in(line.trim(), field);
+            if let Some(time) = time.map_err(|reason| file.wrong(reason))? {
+                file.push(&mut times, time, TIMES)?;
+            }
         }
-        None => {
-            let unknown = format!("a log has no column {column:?} (expected {COLUMNS_OF_LOG})");
-            let field = swf::field_of(column).ok_or_else(|| file.wrong(unknown))?;
-            Box::new(move |line| swf::time_in(line, field))
+        file.check_end()?;
+    } else {
+        let mut csv = CsvFile::new(file)?;
+        let place = csv.required(column);
+        let place = place.map_err(|reason| csv.wrong(reason))?;
+        let mut row = Row::new();
+        while csv.next_row(&mut row)? {
+            let cell = row.cell(place);
+            let time = value::span(cell);
+            let expected = "seconds, or D-HH:MM:SS; nothing if unknown";
+            let time = time.ok_or_else(|| csv.wrong(bad(column, cell, expected)))?;
+            if let Value::Known(time) = time {
+                csv.file().push(&mut times, time, TIMES)?;
+            }
         }
-    };
-    while let Some(line) = file.next_line()? {
-        if line.is_empty() {
-            continue;
-        }
-        let value = time_in(&line).map_err(|reason| file.wrong(reason))?;
-        if times.len() == JOBS_MAX as usize {
-            return Err(file.wrong(format!(
-                "more than {JOBS_MAX} times (expected at most that)"
-            )));
-        }
-        times.extend(value);
     }
     Ok(times)
 }
@@ -212,7 +213,7 @@ mod tests {
     #[test]
     fn columns_of_csv_and_of_logs_are_read() {
         let folder = tempfile::tempdir().unwrap();
-        let csv = "submit,\"run\",gap\n10,1.5,3\n7,,4\n\n9, 2 ,0\n";
+        let csv = "submit,\"run\",gap\n10,1.5,3\n7,,4\n\n9, 2 ,0\n11,nan,-1\n12,UNLIMITED,1e300\n";
         fs::write(folder.path().join("a.csv"), csv).unwrap();
         let line = |submit: u32, run: i32, estimate: i32| {
             format!("1 {submit} -1 {run} 4 -1 -1 4 {estimate} -1 1 1 1 1 1 1 -1 -1\n")
@@ -223,7 +224,10 @@ mod tests {
         assert_eq!(read("a.csv:run"), Ok(vec![SECOND * 3 / 2, 2 * SECOND]));
         assert_eq!(read("a.csv:gap"), Ok(vec![3 * SECOND, 4 * SECOND, 0]));
         // Differences of submit times in their order.
-        assert_eq!(read("a.csv:submit"), Ok(vec![2 * SECOND, SECOND]));
+        assert_eq!(
+            read("a.csv:submit"),
+            Ok(vec![2 * SECOND, SECOND, SECOND, SECOND])
+        );
         assert_eq!(read("a.swf:submit"), Ok(vec![2 * SECOND]));
         assert_eq!(read("a.swf:run"), Ok(vec![8 * SECOND]));
         assert_eq!(read("a.swf:estimate"), Ok(vec![60 * SECOND]));
@@ -248,9 +252,7 @@ mod tests {
             assert_eq!(read(name).unwrap_err(), expected);
         }
         for (line, expected) in [
-            ("-1", "run is \"-1\": expected seconds, 0 or more"),
-            ("1e300", "run is \"1e300\": expected seconds"),
-            ("nan", "run is \"nan\": expected seconds"),
+            ("x", "run is \"x\": expected seconds, or D-HH:MM:SS"),
             ("1,2", "2 cells (expected 1, as in the header)"),
         ] {
             fs::write(folder.path().join("c.csv"), format!("run\n1\n{line}\n")).unwrap();

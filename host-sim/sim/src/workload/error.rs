@@ -50,12 +50,14 @@ pub enum LogError {
         column: String,
     },
     /// No job is left.
-    #[error("{path}: {}", no_jobs(.lines), path = .path.display())]
+    #[error("{path}: {}", no_jobs(.lines, .unusable.as_ref()), path = .path.display())]
     NoJobs {
         /// The file.
         path: PathBuf,
         /// Jobs read, and why they are not taken.
-        lines: LineCounts,
+        lines: Box<LineCounts>,
+        /// The first line that says too little, and what it does not say.
+        unusable: Option<(usize, String)>,
     },
     /// All jobs are larger than the machine.
     #[error(
@@ -76,7 +78,7 @@ pub enum LogError {
 }
 
 /// `no job is left of 3: 1 of other partitions, 2 dropped without processors`.
-fn no_jobs(lines: &LineCounts) -> String {
+fn no_jobs(lines: &LineCounts, unusable: Option<&(usize, String)>) -> String {
     if lines.records == 0 {
         return "the log has no jobs".to_owned();
     }
@@ -84,10 +86,12 @@ fn no_jobs(lines: &LineCounts) -> String {
     let reasons: Vec<_> = reasons
         .map(|(count, why)| format!("{count} {why}"))
         .collect();
+    let first = unusable.map(|(line, reason)| format!("; first line {line}: {reason}"));
     format!(
-        "no job is left of {}: {}",
+        "no job is left of {}: {}{}",
         lines.records,
-        reasons.join(", ")
+        reasons.join(", "),
+        first.unwrap_or_default()
     )
 }
 

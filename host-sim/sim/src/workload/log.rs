@@ -83,13 +83,15 @@ pub struct LogOptions {
     /// The processors of a node, of a machine that allocates nodes: a job gets as many nodes as
     /// hold its processors. `None`: the machine allocates processors.
     pub processors_per_node: Option<NonZeroU32>,
+    /// Whether a line is an error whose submit time, processors or run time are unknown, and
+    /// something behind gzip data. Else such lines are left out and counted. It changes no job.
+    #[serde(skip)]
+    pub strict: bool,
 }
 
 impl LogOptions {
-    /// When a job arrives, from the window's beginning; `None` outside. Keeps the `latest` submit
-    /// time.
-    pub(super) fn arrival(&self, submitted: Ticks, latest: &mut Ticks) -> Option<Ticks> {
-        *latest = submitted.max(*latest);
+    /// When a job arrives, from the window's beginning; `None` outside.
+    pub(super) fn arrival(&self, submitted: Ticks) -> Option<Ticks> {
         let is_before = self.to.is_none_or(|to| submitted < to);
         submitted
             .checked_sub(self.from.unwrap_or(0))
@@ -190,17 +192,10 @@ pub struct LogJob {
     pub owner: Owner,
 }
 
-pub(super) enum Entry {
-    Job(LogJob),
-    PartialExecution,
-    OtherPartition,
-    NoSubmitTime,
-    Outside,
-    NoProcessors,
-    NoRunTime,
-}
-
 /// Who submitted a job, as the log has it; -1 is unknown. Nothing is decided by it.
+///
+/// Users and groups may have names in a log. The names of a column are numbered in the order in
+/// which they first occur, from 1, or if the column has numbers too, from the greatest on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Owner {
     /// The user.
@@ -235,9 +230,12 @@ pub struct Log {
     pub header: Arc<LogHeader>,
     /// Its lines.
     pub lines: LineCounts,
+    /// Whether something that is no gzip stands behind the gzip data of the file. It was not read.
+    #[serde(skip)]
+    pub has_more: bool,
     /// The jobs in order of arrival; at least one once it [was read](Log::unread).
     #[serde(skip)]
-    pub jobs: Arc<[LogJob]>,
+    pub jobs: Arc<Vec<LogJob>>,
     /// The end of the time in which all arrivals are known, counted as arrivals are.
     pub end: Ticks,
     /// The offered load to which submit times are stretched; `None`: they stay as they are.
@@ -301,6 +299,7 @@ impl Log {
             machine,
             header: Arc::default(),
             lines: LineCounts::default(),
+            has_more: false,
             jobs: Arc::default(),
             end: 0,
             load: None,

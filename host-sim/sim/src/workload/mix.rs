@@ -13,10 +13,11 @@ use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 
 use super::LogError;
+use super::csv::{CsvFile, Row};
 use super::distributions::listed;
 use super::empirical::{is_file_name, slice};
 use super::stream::fraction;
-use super::text_file::{Header, TextFile, bad};
+use super::text_file::{TextFile, bad};
 use crate::input::FILE_BYTES_MAX;
 use crate::names;
 use crate::wording::counted;
@@ -291,26 +292,24 @@ pub fn fits_turned(machine: Grid, shape: Shape) -> bool {
 
 /// The shapes of a CSV file with the columns `shape` and `weight`.
 fn of_file<R: std::io::Read>(file: TextFile<'_, R>) -> Result<Vec<MixEntry>, LogError> {
-    let mut file = file.up_to(FILE_BYTES_MAX as u64);
-    let header = Header::read(&mut file)?;
+    let mut csv = CsvFile::new(file.up_to(FILE_BYTES_MAX as u64))?;
     let places = || {
-        let rings = header.place("rings")?;
-        Ok((header.required("shape")?, header.required("weight")?, rings))
+        let rings = csv.place("rings")?;
+        Ok((csv.required("shape")?, csv.required("weight")?, rings))
     };
-    let (shape, weight, rings) = places().map_err(|reason| file.wrong(reason))?;
-    let entry = |line: &str| {
-        let row = header.row(line)?;
+    let (shape, weight, rings) = places().map_err(|reason| csv.wrong(reason))?;
+    let entry = |row: &Row| {
         Ok(MixEntry {
-            request: Request::new(read_shape(&row[shape])?)
-                .with_flags(read_rings(rings.map_or("", |rings| &row[rings]))?),
-            weight: read_weight(&row[weight])?,
+            request: Request::new(read_shape(row.cell(shape))?)
+                .with_flags(read_rings(rings.map_or("", |rings| row.cell(rings)))?),
+            weight: read_weight(row.cell(weight))?,
         })
     };
     let mut entries = Vec::new();
-    while let Some(line) = file.next_line()? {
-        if !line.is_empty() {
-            entries.push(entry(&line).map_err(|reason| file.wrong(reason))?);
-        }
+    let mut row = Row::new();
+    while csv.next_row(&mut row)? {
+        let entry = entry(&row).map_err(|reason| csv.wrong(reason))?;
+        csv.file().push(&mut entries, entry, "shapes")?;
     }
     Ok(entries)
 }

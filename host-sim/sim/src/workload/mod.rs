@@ -15,14 +15,18 @@ pub use crate::time::{JOBS_MAX, TIME_MAX, TimeUnit};
 pub mod arrivals;
 mod columns;
 mod counts;
+pub(crate) mod csv;
 pub mod distributions;
 pub mod empirical;
+mod entry;
 mod error;
 pub mod estimates;
+mod gzip;
 pub mod log;
 pub mod lublin;
 pub mod mix;
 pub mod pattern;
+mod reading;
 pub mod requests;
 pub mod service;
 pub mod shape;
@@ -32,6 +36,7 @@ pub mod swf;
 pub mod synthetic;
 pub(crate) mod text_file;
 pub mod trace;
+pub(crate) mod value;
 pub mod work;
 
 pub use arrivals::{Arrivals, Process, Rate};
@@ -180,6 +185,19 @@ impl Workload {
         match self {
             Workload::Synthetic(workload) => workload.estimates,
             Workload::Log(log) => log.estimates,
+        }
+    }
+
+    /// The jobs without an estimate, as a part of all jobs.
+    pub fn without_estimate(&self) -> f64 {
+        match (self.estimates(), self) {
+            (EstimateModel::None, _) => 1.0,
+            (EstimateModel::Log, Workload::Log(log)) => {
+                let jobs = log.jobs.iter();
+                let count = jobs.filter(|job| job.requested_time.is_none()).count();
+                count as f64 / log.jobs.len().max(1) as f64
+            }
+            _ => 0.0,
         }
     }
 

@@ -4,9 +4,15 @@
 //!
 //! Submit times and run times become ticks, exactly where they are whole seconds, as in the
 //! archive. Jobs are put in the order of their submit times, equal ones in the order of the file.
-//! -1 means unknown in every field; any other negative number does so where a run time, a requested
-//! time or processors are meant. A line is left out, and counted under the first of these reasons
-//! that applies:
+//! One rule decides for lines in this format and for rows of a [trace in CSV](super::trace) what a
+//! value says. -1 means unknown in every field; so do NaN and words such as `Unknown`, and any
+//! other negative number where a run time, a requested time or processors are meant. `UNLIMITED` and
+//! times from [`TIME_MAX`](super::TIME_MAX) on are no limit: as a requested time they count as
+//! `TIME_MAX`, and as a submit time or a run time they are unknown. Times may also be written
+//! `MM:SS`, `HH:MM:SS` or `D-HH:MM:SS`, and whole numbers with decimals that are 0. Any other word
+//! is an error that names its line.
+//!
+//! A line is left out, and counted under the first of these reasons that applies:
 //!
 //! - It is a partial execution: its status is 2, 3 or 4, and the header has `Preemption: Double`,
 //!   so another line has the whole job. Without that header the status decides nothing.
@@ -17,151 +23,60 @@
 //!   granted.
 //! - The jobs asked for have been read. Such lines are counted and not looked at.
 //!
+//! With [`LogOptions::strict`] a line whose submit time, processors or run time are unknown is an
+//! error.
+//!
 //! A job with more processors than the machine is kept: it never fits, and runs count it as
 //! refused. Larger numbers of processors than 4294967295 count as 4294967295. The requested time
-//! (field 9), where it is over 0, is the estimate of the run time and ends no job; from
-//! [`TIME_MAX`](super::TIME_MAX) on it counts as that.
+//! (field 9), where it is over 0, is the estimate of the run time and ends no job. Users and groups
+//! may be names; see [`Owner`].
 //!
-//! Memory is that of the jobs, at most [`JOBS_MAX`], and of one line. Lines have at most 65536
-//! bytes, a log has at most 2^32 bytes when it is unpacked and at most 1000 lines of
+//! A file has one log: a second `UnixStartTime` behind jobs is an error, or where there is none a
+//! second `Version`.
+//!
+//! Memory is that of the jobs, at most [`JOBS_MAX`](super::JOBS_MAX), and of one line. Lines have
+//! at most 65536 bytes, a log has at most 2^32 bytes when it is unpacked and at most 1000 lines of
 //! acknowledgements.
 
-use std::io::Read;
-use std::path::Path;
+use std::mem;
 
-use meshalloc::{Flags, Grid, Ticks};
-
-use super::JOBS_MAX;
-use super::error::{LineCounts, LogError};
-use super::log::{Entry, Log, LogForm, LogHeader, LogJob, LogOptions, Owner, leading};
-use super::text_file::{Header, TextFile};
-use super::trace::Trace;
+use super::log::{LogHeader, leading};
 
 pub(super) mod line;
 
-use line::*;
+pub(super) use line::Record;
 
 const ACKNOWLEDGEMENTS_MAX: usize = 1000;
 
-/// What the lines of a file are.
-enum Rows {
-    Swf,
-    /// Of CSV, behind the header.
-    Csv(Trace),
+/// Which fields with which a header begins have been read.
+#[derive(Default)]
+pub(super) struct Begun {
+    version: bool,
+    unix_start_time: bool,
 }
 
-impl Log {
-    /// Reads a log, plain or compressed with gzip, for a machine; `-` is standard input.
-    ///
-    /// # Errors
-    ///
-    /// When the file cannot be read, a line is not in the format, there are too many or too long
-    /// lines, no job is left, or the rule of shapes is not for the machine.
-    pub fn read(path: &Path, options: LogOptions, machine: Grid) -> Result<Log, LogError> {
-        Log::from_file(TextFile::open(path)?, options, machine)
-    }
-
-    /// Reads an uncompressed log; `path` is what errors call it. Errors are those of [`Log::read`].
-    pub fn from_reader(
-        reader: impl Read,
-        path: &Path,
-        options: LogOptions,
-        machine: Grid,
-    ) -> Result<Log, LogError> {
-        Log::from_file(TextFile::new(reader, path), options, machine)
-    }
-
-    fn from_file(
-        mut file: TextFile<'_, impl Read>,
-        options: LogOptions,
-        machine: Grid,
-    ) -> Result<Log, LogError> {
-        let mut header = LogHeader::default();
-        let mut lines = LineCounts::default();
-        let mut jobs = Vec::new();
-        let limit = options.limit.unwrap_or(usize::MAX);
-        let mut latest = 0;
-        let fits = options.shape.check(machine);
-        fits.map_err(|reason| file.wrong(reason))?;
-        let form = match &options.form {
-            LogForm::Swf => Rows::Swf,
-            LogForm::Csv(columns) => {
-                let names = Header::read(&mut file)?;
-                let trace = Trace::new(names, columns);
-                Rows::Csv(trace.map_err(|reason| file.wrong(reason))?)
-            }
+impl Begun {
+    /// An error when a second log begins with this line of a header, behind so many jobs.
+    pub(super) fn check(&mut self, comment: &str, jobs: u64) -> Result<(), String> {
+        let key = comment.split_once(':').map_or("", |(key, _)| key.trim());
+        let is_second = match key {
+            "UnixStartTime" => mem::replace(&mut self.unix_start_time, true),
+            // A log with a UnixStartTime says with that where it begins.
+            "Version" => mem::replace(&mut self.version, true) && !self.unix_start_time,
+            _ => false,
         };
-        while let Some(text) = file.next_line()? {
-            let comment = text.strip_prefix(';');
-            if let (Some(comment), Rows::Swf) = (comment, &form) {
-                let read = header.line(comment);
-                read.map_err(|reason| file.wrong(reason))?;
-            } else if !text.is_empty() {
-                lines.records += 1;
-                if jobs.len() == limit {
-                    lines.beyond_limit += 1;
-                    continue;
-                }
-                let entry = match &form {
-                    Rows::Swf => entry(&text, &options, header.is_double, &mut latest),
-                    Rows::Csv(trace) => {
-                        trace.entry(&text, lines.records as i64, &options, &mut latest)
-                    }
-                };
-                match entry.map_err(|reason| file.wrong(reason))? {
-                    Entry::Job(_) if jobs.len() == JOBS_MAX as usize => {
-                        return Err(file.wrong(format!("more than {JOBS_MAX} jobs")));
-                    }
-                    Entry::Job(job) => jobs.push(job),
-                    Entry::PartialExecution => lines.partial_executions += 1,
-                    Entry::OtherPartition => lines.other_partitions += 1,
-                    Entry::NoSubmitTime => lines.no_submit_time += 1,
-                    Entry::Outside => lines.outside += 1,
-                    Entry::NoProcessors => lines.no_processors += 1,
-                    Entry::NoRunTime => lines.no_run_time += 1,
-                }
-            }
+        if is_second && jobs > 0 {
+            return Err(format!(
+                "a second {key} behind jobs (expected one log in a file; the times of the two are \
+                 counted from different zeros)"
+            ));
         }
-        // Stable, so equal times keep the order of the file.
-        jobs.sort_by_key(|job| job.arrival);
-        let path = file.path().into();
-        let Some(last) = jobs.last() else {
-            return Err(LogError::NoJobs { path, lines });
-        };
-        let from = options.from.unwrap_or(0);
-        let end = match options.to {
-            Some(to) if latest >= to => to - from,
-            _ => last.arrival,
-        };
-        Ok(Log {
-            header: header.into(),
-            lines,
-            end,
-            jobs: jobs.into(),
-            ..Log::unread(path, options, machine)
-        })
-    }
-}
-
-impl Log {
-    /// Whether one of its jobs fits on the machine; an error when none does.
-    pub fn check_fits(&self) -> Result<(), LogError> {
-        let sizes = self.jobs.iter().map(|job| job.processors);
-        let smallest = sizes.min().unwrap_or_default();
-        if smallest <= self.machine.nodes() {
-            return Ok(());
-        }
-        Err(LogError::NoneFits {
-            path: self.path.clone(),
-            jobs: self.jobs.len(),
-            machine: self.machine,
-            smallest,
-        })
+        Ok(())
     }
 }
 
 impl LogHeader {
-    fn line(&mut self, comment: &str) -> Result<(), String> {
+    pub(super) fn line(&mut self, comment: &str) -> Result<(), String> {
         let Some((key, value)) = comment.split_once(':') else {
             return Ok(());
         };
@@ -185,89 +100,5 @@ impl LogHeader {
             _ => {}
         }
         Ok(())
-    }
-}
-
-/// Reads a line; `is_double` is whether partial executions have lines of their own in addition to
-/// those of jobs. `latest` becomes the latest submit time of the partition so far.
-fn entry(
-    text: &str,
-    options: &LogOptions,
-    is_double: bool,
-    latest: &mut Ticks,
-) -> Result<Entry, String> {
-    let record = Record::split(text)?;
-    if is_double && (2..=4).contains(&record.whole(STATUS)?) {
-        return Ok(Entry::PartialExecution);
-    }
-    if let Some(partition) = options.partition
-        && record.whole(PARTITION)? != partition
-    {
-        return Ok(Entry::OtherPartition);
-    }
-    let Some(submitted) = record.time(SUBMIT)? else {
-        return match record.is_unknown(SUBMIT) {
-            true => Ok(Entry::NoSubmitTime),
-            false => Err(record.bad(SUBMIT, "0 seconds or more, -1 if unknown")),
-        };
-    };
-    check_time(submitted, &record, SUBMIT)?;
-    let Some(arrival) = options.arrival(submitted, latest) else {
-        return Ok(Entry::Outside);
-    };
-    let allocated = record.whole(ALLOCATED)?;
-    let processors = if allocated > 0 {
-        allocated
-    } else {
-        record.whole(REQUESTED)?
-    };
-    if processors <= 0 {
-        return Ok(Entry::NoProcessors);
-    }
-    let requested_time = record.time(REQUESTED_TIME)?.filter(|&time| time > 0);
-    let Some(run_time) = record.time(RUN)? else {
-        return Ok(Entry::NoRunTime);
-    };
-    check_time(run_time, &record, RUN)?;
-    Ok(Entry::Job(LogJob {
-        number: record.whole(JOB)?,
-        arrival,
-        // More than that fit on no machine either.
-        processors: options.nodes(u32::try_from(processors).unwrap_or(u32::MAX)),
-        shape: None,
-        flags: Flags::empty(),
-        run_time,
-        requested_time,
-        owner: Owner {
-            user: record.whole(USER).unwrap_or(-1),
-            group: record.whole(GROUP).unwrap_or(-1),
-            priority: -1,
-        },
-    }))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::io;
-
-    use meshalloc::Mesh;
-
-    use super::*;
-
-    /// Whatever the lines are, each of which is short.
-    #[test]
-    fn a_log_has_a_largest_size() {
-        let machine = Mesh::new(4, 4).expect("a mesh").grid();
-        for byte in [b'\n', b' '] {
-            let lines = [byte, b'\n'].repeat(10);
-            let endless = io::Cursor::new(&lines).chain(io::repeat(b'\n'));
-            let file = TextFile::new(endless, Path::new("a.swf")).up_to(1000);
-            let error = Log::from_file(file, LogOptions::default(), machine);
-            let error = error.unwrap_err().to_string();
-            assert!(
-                error.ends_with("the file is larger than 1000 bytes (expected at most that)"),
-                "{error}"
-            );
-        }
     }
 }

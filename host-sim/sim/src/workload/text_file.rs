@@ -1,17 +1,16 @@
-//! Files that a workload is made of: lines with numbers, plain or compressed with gzip, and the
-//! cells of CSV files.
+//! Files that a workload is made of: lines with numbers, plain or compressed with gzip, and lists
+//! of bounded length that are read from them.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
+use std::rc::Rc;
 
-use csv::StringRecord;
-use flate2::bufread::MultiGzDecoder;
-use meshalloc::Ticks;
-
-use super::{JOBS_MAX, LogError, TIME_MAX, TimeUnit};
+use super::gzip::Gzip;
+use super::{JOBS_MAX, LogError};
 use crate::input::{GZIP, LINE_BYTES_MAX, Lines};
-use crate::wording::{counted, quoted};
+use crate::wording::quoted;
 
 /// The most bytes of a file, unpacked: 256 for each of the most jobs.
 const FILE_BYTES_MAX: u64 = 256 * JOBS_MAX as u64;
@@ -21,6 +20,8 @@ pub(crate) struct TextFile<'p, R> {
     lines: Lines<R>,
     bytes_max: u64,
     path: &'p Path,
+    /// Whether something else stands behind its gzip data.
+    has_more: Rc<Cell<bool>>,
 }
 
 impl<'p> TextFile<'p, Box<dyn Read>> {
@@ -36,17 +37,22 @@ impl<'p> TextFile<'p, Box<dyn Read>> {
             path: path.into(),
             source,
         };
-        let plain: Box<dyn Read> = match is_file {
-            true => Box::new(File::open(path).map_err(open)?),
-            false => Box::new(io::stdin().lock()),
+        let plain: Box<dyn Read> = if is_file {
+            Box::new(File::open(path).map_err(open)?)
+        } else {
+            Box::new(io::stdin().lock())
         };
         let mut plain = BufReader::new(plain);
-        let compressed = plain.fill_buf().map_err(open)?.starts_with(&GZIP);
-        let text: Box<dyn Read> = match compressed {
-            true => Box::new(MultiGzDecoder::new(plain)),
-            false => Box::new(plain),
+        let has_more = Rc::default();
+        let text: Box<dyn Read> = if plain.fill_buf().map_err(open)?.starts_with(&GZIP) {
+            Box::new(Gzip::new(plain, Rc::clone(&has_more)))
+        } else {
+            Box::new(plain)
         };
-        Ok(TextFile::new(text, path))
+        Ok(TextFile {
+            has_more,
+            ..TextFile::new(text, path)
+        })
     }
 }
 
@@ -57,6 +63,7 @@ impl<'p, R: Read> TextFile<'p, R> {
             lines: Lines::new(reader, LINE_BYTES_MAX),
             bytes_max: FILE_BYTES_MAX,
             path,
+            has_more: Rc::default(),
         }
     }
 
@@ -70,98 +77,93 @@ impl<'p, R: Read> TextFile<'p, R> {
         self.path
     }
 
-    /// The next line without the blanks at its ends; `None` behind the last. An error when it
+    /// Whether something that is no gzip stands behind its gzip data, which was not read. Zeros may
+    /// stand there. Known behind the last line.
+    pub(crate) fn has_more(&self) -> bool {
+        self.has_more.get()
+    }
+
+    /// An error if [`TextFile::has_more`].
+    pub(crate) fn check_end(&self) -> Result<(), LogError> {
+        if self.has_more() {
+            return Err(self.wrong(
+                "something that is no gzip follows the gzip data (expected nothing, or zeros)"
+                    .to_owned(),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Replaces `line` by the next line, without its end; `false` behind the last. An error when it
     /// cannot be read or is too long, or the file is too large.
-    pub(crate) fn next_line(&mut self) -> Result<Option<String>, LogError> {
+    pub(crate) fn next_line(&mut self, line: &mut String) -> Result<bool, LogError> {
         let (bytes_max, path) = (self.bytes_max, self.path);
-        let line = self.lines.number() + 1;
+        let number = self.lines.number() + 1;
         let bytes = self.lines.bytes();
         let text = self.lines.next_line().map_err(|source| LogError::Read {
             path: path.into(),
-            line,
+            line: number,
             source,
         })?;
-        let Some(text) = text else { return Ok(None) };
+        line.clear();
+        let Some(text) = text else { return Ok(false) };
         if bytes + text.len() as u64 > bytes_max {
             let reason =
                 format!("the file is larger than {bytes_max} bytes (expected at most that)");
             return Err(self.wrong(reason));
         }
         // Headers of old logs are not always UTF-8; numbers are.
-        Ok(Some(String::from_utf8_lossy(text).trim().to_owned()))
+        let text = String::from_utf8_lossy(text);
+        line.push_str(text.trim_end_matches(['\r', '\n']));
+        Ok(true)
     }
 
+    /// The number of the latest line, from 1.
+    pub(crate) fn line(&self) -> usize {
+        self.lines.number().max(1)
+    }
+
+    /// The error about the latest line.
     pub(crate) fn wrong(&self, reason: String) -> LogError {
+        self.wrong_at(self.line(), reason)
+    }
+
+    /// The error about the line of this number.
+    pub(crate) fn wrong_at(&self, line: usize, reason: String) -> LogError {
         LogError::Line {
             path: self.path.into(),
-            line: self.lines.number().max(1),
+            line,
             reason,
         }
     }
-}
 
-/// The names in the first line of a CSV file.
-pub(crate) struct Header(StringRecord);
-
-impl Header {
-    /// Reads the next line that is not empty; an error when there is none.
-    pub(crate) fn read<R: Read>(file: &mut TextFile<'_, R>) -> Result<Self, LogError> {
-        while let Some(line) = file.next_line()? {
-            if !line.is_empty() {
-                let names = cells(&line).map_err(|reason| file.wrong(reason))?;
-                return Ok(Header(names));
-            }
+    /// Adds an item of the latest line to a list. An error when the list has as many items as a run
+    /// has jobs at most, or there is no memory for more.
+    pub(crate) fn push<T>(&self, list: &mut Vec<T>, item: T, what: &str) -> Result<(), LogError> {
+        if list.len() >= JOBS_MAX as usize {
+            let reason = format!("more than {JOBS_MAX} {what} (expected at most that)");
+            return Err(self.wrong(reason));
         }
-        Err(file.wrong("the file is empty (expected a line with the names of columns)".to_owned()))
+        self.reserve(list, 1, what)?;
+        list.push(item);
+        Ok(())
     }
 
-    /// The place of a column; `None` if there is none, an error when there are two.
-    pub(crate) fn place(&self, name: &str) -> Result<Option<usize>, String> {
-        let mut places = (0..self.0.len()).filter(|&place| &self.0[place] == name);
-        match (places.next(), places.next()) {
-            (place, None) => Ok(place),
-            _ => Err(format!("two columns are called {name:?} (expected one)")),
-        }
+    /// Makes room for more items; an error when there is no memory for them.
+    pub(crate) fn reserve<T>(
+        &self,
+        list: &mut Vec<T>,
+        more: usize,
+        what: &str,
+    ) -> Result<(), LogError> {
+        let room = list.try_reserve(more);
+        room.map_err(|_| {
+            let count = list.len() + more;
+            self.wrong(format!(
+                "not enough memory for {count} {what} (expected fewer, or more memory)"
+            ))
+        })
     }
-
-    /// The place of a column that there must be once.
-    pub(crate) fn required(&self, name: &str) -> Result<usize, String> {
-        self.place(name)?.ok_or_else(|| self.missing(name))
-    }
-
-    /// The message about a column that there is not.
-    pub(crate) fn missing(&self, name: &str) -> String {
-        let names: Vec<_> = self.0.iter().collect();
-        let names = names.join(", ");
-        let names = quoted(names.as_bytes());
-        format!("no column is called {name} (found {names})")
-    }
-
-    /// The cells of a line; an error when there are more or fewer than names.
-    pub(crate) fn row(&self, line: &str) -> Result<StringRecord, String> {
-        let row = cells(line)?;
-        match row.len() == self.0.len() {
-            true => Ok(row),
-            false => Err(format!(
-                "{} (expected {}, as in the header)",
-                counted(row.len(), "cell"),
-                self.0.len()
-            )),
-        }
-    }
-}
-
-/// The cells of one line of CSV.
-fn cells(line: &str) -> Result<StringRecord, String> {
-    let mut builder = csv::ReaderBuilder::new();
-    builder.has_headers(false).trim(csv::Trim::All);
-    let mut reader = builder
-        .buffer_capacity(line.len().max(1))
-        .from_reader(line.as_bytes());
-    let mut record = StringRecord::new();
-    let read = reader.read_record(&mut record);
-    read.map_err(|error| format!("{error} (expected cells with commas between them)"))?;
-    Ok(record)
 }
 
 /// What there is to read in a cell.
@@ -169,22 +171,28 @@ pub(crate) fn bad(name: &str, cell: &str, expected: &str) -> String {
     format!("{name} is {}: expected {expected}", quoted(cell.as_bytes()))
 }
 
-/// Seconds in ticks: whole ones exactly, others to the nearest tick; `None` in an empty cell. An
-/// error when it is no number, negative, or over what is simulated.
-pub(crate) fn time(name: &str, cell: &str) -> Result<Option<Ticks>, String> {
-    let most = TIME_MAX / TimeUnit::Second.ticks_each();
-    let expected = || format!("seconds, 0 or more and less than {most}, or nothing");
-    let ticks = match cell.parse::<u64>() {
-        _ if cell.is_empty() => return Ok(None),
-        Ok(whole) => whole.saturating_mul(TimeUnit::Second.ticks_each()),
-        Err(_) => {
-            let number = cell.parse::<f64>().ok();
-            let number = number.filter(|time| *time >= 0.0 && time.is_finite());
-            TimeUnit::Second.ticks(number.ok_or_else(|| bad(name, cell, &expected()))?)
-        }
-    };
-    match ticks < TIME_MAX {
-        true => Ok(Some(ticks)),
-        false => Err(bad(name, cell, &expected())),
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_have_as_many_items_as_a_run_has_jobs_or_memory() {
+        let mut file = TextFile::new(&b"1\n2\n"[..], Path::new("a.csv"));
+        file.next_line(&mut String::new()).unwrap();
+        let mut full = vec![(); JOBS_MAX as usize - 1];
+        file.push(&mut full, (), "jobs").unwrap();
+        let error = file.push(&mut full, (), "jobs").unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "a.csv:1: more than 16777216 jobs (expected at most that)"
+        );
+        let error = file
+            .reserve(&mut vec![0_u8], usize::MAX / 2, "times")
+            .unwrap_err();
+        let error = error.to_string();
+        assert!(
+            error.starts_with("a.csv:1: not enough memory for "),
+            "{error}"
+        );
     }
 }

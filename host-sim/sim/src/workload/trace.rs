@@ -1,10 +1,10 @@
 //! Traces: logs as CSV files, from rows to jobs.
 //!
-//! The first line has the names of the columns, in any order. There must be `submit` and `run`,
-//! times in seconds with decimals if need be, and `shape` or `processors`; there may be `estimate`,
-//! a run time in seconds, `rings`, as in a [mix](super::mix), and the whole numbers `id`, `user`,
-//! `group` and `priority`. Others are not read. [`Columns`] gives the names that they have in a
-//! file.
+//! The first line has the names of the columns, in any order, separated by commas, `|`, `;` or
+//! tabs. There must be `submit` and `run`, times in seconds with decimals if need be, and `shape`
+//! or `processors`; there may be `estimate`, a run time, `rings`, as in a [mix](super::mix), the whole
+//! numbers `id` and `priority`, and `user` and `group`, which may be names. Others are not read.
+//! [`Columns`] gives the names that they have in a file.
 //!
 //! ```text
 //! submit,run,shape,user
@@ -14,131 +14,76 @@
 //!
 //! A job with a shape asks for it, and for all processors in it unless `processors` says otherwise;
 //! a job without one is given a shape by the rule for its number of processors. An empty cell is
-//! unknown. Rows whose submit time, processors or run time are unknown are left out and counted, as
-//! in a log in the [Standard Workload Format](super::swf). Jobs without an `id` are numbered by
-//! their rows, from 1. A blank line is none.
+//! unknown; for all others the rule is that of a log in the
+//! [Standard Workload Format](super::swf), and so is that of rows which are left out. Jobs without
+//! an `id` are numbered by their rows, from 1. A blank line is none.
+//!
+//! Submit times may be dates, all with a time zone or all without one; those without one are taken
+//! to be in UTC. The zero of such a log is the second of its earliest submit time, which is its
+//! [`unix_start_time`](super::LogHeader::unix_start_time).
 
-use meshalloc::{Shape, Ticks};
+use std::io::Read;
 
 use super::columns::{Column, Columns};
-use super::log::{Entry, LogJob, LogOptions, Owner};
-use super::mix::{read_rings, read_shape};
-use super::text_file::{Header, bad, time};
+use super::csv::{CsvFile, Row};
+use super::entry::Fields;
+use super::text_file::bad;
 
-pub(super) struct Trace {
-    header: Header,
-    /// Of each column its place in a row, if there is one.
-    places: [Option<usize>; Column::ALL.len()],
-}
+/// Of each column its place in a row, if there is one.
+pub(super) struct Trace([Option<usize>; Column::ALL.len()]);
 
 impl Trace {
-    /// Those behind this header; an error when one is missing that is needed or named.
-    pub(super) fn new(header: Header, columns: &Columns) -> Result<Self, String> {
+    /// The columns of a file; an error when one is missing that is needed or named.
+    pub(super) fn new<R: Read>(csv: &CsvFile<'_, R>, columns: &Columns) -> Result<Self, String> {
         let mut places = [None; Column::ALL.len()];
         for column in Column::ALL {
             places[column as usize] = match columns.0.get(&column) {
                 Some(name) if name.is_empty() => None,
-                Some(name) => Some(header.required(name)?),
-                None => header.place(column.name())?,
+                Some(name) => Some(csv.required(name)?),
+                None => csv.place(column.name())?,
             };
         }
         let has = |column: Column| places[column as usize].is_some();
+        // The name is that of the program, so the file may have another one.
+        let missing = |column: Column, or: &str| {
+            let name = column.name();
+            let missing = csv.missing(&format!("{name}{or}"));
+            format!("{missing}; --columns {name}=COLUMN says which column it is")
+        };
         for column in [Column::Submit, Column::Run] {
             if !has(column) {
-                return Err(header.missing(column.name()));
+                return Err(missing(column, ""));
             }
         }
-        match has(Column::Shape) || has(Column::Processors) {
-            true => Ok(Trace { header, places }),
-            false => Err(header.missing("shape or processors")),
+        if has(Column::Shape) || has(Column::Processors) {
+            return Ok(Trace(places));
         }
+        Err(missing(Column::Processors, " or shape"))
     }
 
-    /// What becomes of a row with this number, from 1.
-    pub(super) fn entry(
-        &self,
-        line: &str,
-        number: i64,
-        options: &LogOptions,
-        latest: &mut Ticks,
-    ) -> Result<Entry, String> {
-        let row = self.header.row(line)?;
-        let cell = |column: Column| {
-            let place = self.places[column as usize];
-            place.map_or("", |place| row.get(place).unwrap_or_default())
-        };
-        let time = |column: Column| time(column.name(), cell(column));
-        let whole = |column: Column, unknown: i64| match cell(column) {
-            "" => Ok(unknown),
-            cell => cell.parse().map_err(|_| {
-                let name = column.name();
-                let without = format!("--columns {name}= leaves the column out");
-                bad(
-                    name,
-                    cell,
-                    &format!("a whole number, or nothing; {without}"),
-                )
-            }),
-        };
-        let Some(submitted) = time(Column::Submit)? else {
-            return Ok(Entry::NoSubmitTime);
-        };
-        let Some(arrival) = options.arrival(submitted, latest) else {
-            return Ok(Entry::Outside);
-        };
-        let shape = match cell(Column::Shape) {
-            "" => None,
-            cell => Some(read_shape(cell)?),
-        };
-        let processors = self.processors(cell(Column::Processors), shape, options)?;
-        let Some(processors) = processors else {
-            return Ok(Entry::NoProcessors);
-        };
-        let Some(run_time) = time(Column::Run)? else {
-            return Ok(Entry::NoRunTime);
-        };
-        Ok(Entry::Job(LogJob {
-            number: whole(Column::Id, number)?,
-            arrival,
-            processors,
-            shape,
-            flags: read_rings(cell(Column::Rings))?,
-            run_time,
-            requested_time: time(Column::Estimate)?.filter(|&time| time > 0),
-            owner: Owner {
-                user: whole(Column::User, -1)?,
-                group: whole(Column::Group, -1)?,
-                priority: whole(Column::Priority, -1)?,
-            },
-        }))
+    /// A row of the file.
+    pub(super) const fn row<'r>(&'r self, row: &'r Row) -> Cells<'r> {
+        Cells { trace: self, row }
+    }
+}
+
+/// A row of a trace.
+pub(super) struct Cells<'r> {
+    trace: &'r Trace,
+    row: &'r Row,
+}
+
+impl Fields for Cells<'_> {
+    const UNKNOWN: &'static str = "nothing";
+    const CAN_LEAVE_OUT: bool = true;
+
+    fn word(&self, column: Column) -> &str {
+        let place = self.trace.0[column as usize];
+        place.map_or("", |place| self.row.cell(place))
     }
 
-    /// The processors of a job with this shape, if any: those of the cell, else of the shape.
-    fn processors(
-        &self,
-        cell: &str,
-        shape: Option<Shape>,
-        options: &LogOptions,
-    ) -> Result<Option<u32>, String> {
-        let all = shape.map(Shape::area);
-        if cell.is_empty() {
-            return Ok(all);
-        }
-        let processors = cell.parse().ok().filter(|&count: &u32| count > 0);
-        let processors = processors.map(|count| options.nodes(count));
-        match (processors, all) {
-            (Some(processors), Some(all)) if processors > all => Err(bad(
-                "processors",
-                cell,
-                &format!("at most the {all} of the shape"),
-            )),
-            (Some(processors), _) => Ok(Some(processors)),
-            (None, _) => Err(bad(
-                "processors",
-                cell,
-                "a whole number, 1 or more, or nothing",
-            )),
-        }
+    fn bad(&self, column: Column, expected: &str) -> String {
+        bad(column.name(), self.word(column), expected)
     }
 }
 
@@ -146,9 +91,9 @@ impl Trace {
 mod tests {
     use std::path::Path;
 
-    use meshalloc::{Flags, Grid, Mesh, Request};
+    use meshalloc::{Flags, Grid, Mesh, Request, Shape};
 
-    use super::super::{Log, LogForm, Workload};
+    use super::super::{Log, LogForm, LogJob, LogOptions, Owner, Workload};
     use super::*;
 
     fn options(columns: &str) -> LogOptions {
@@ -242,7 +187,7 @@ mod tests {
             ("submit=arrival", "a.csv:1: no column is called run (found"),
             (
                 "submit=arrival,run=duration",
-                "a.csv:1: no column is called shape or processors (found",
+                "a.csv:1: no column is called processors or shape (found",
             ),
             (
                 "submit=arival",
@@ -250,8 +195,8 @@ mod tests {
             ),
             (
                 "submit=arrival,run=duration,processors=gpus",
-                "a.csv:2: id is \"job-1\": expected a whole number, or nothing; --columns id= \
-                 leaves the column out",
+                "a.csv:2: id is \"job-1\": expected a whole number; --columns id= leaves the \
+                 column out; nothing if unknown",
             ),
         ] {
             let error = read(text, options(names)).unwrap_err();
@@ -281,13 +226,10 @@ mod tests {
             ("1,2", "2 cells (expected 3, as in the header)"),
             (
                 "x,2,3",
-                "submit is \"x\": expected seconds, 0 or more and less than",
+                "submit is \"x\": expected seconds, 0 or more, or a date such as 2026-03-01T08",
             ),
-            ("1,-2,3", "run is \"-2\": expected seconds, 0 or more"),
-            (
-                "1,2,0",
-                "processors is \"0\": expected a whole number, 1 or more",
-            ),
+            ("-2,2,3", "submit is \"-2\": expected seconds, 0 or more"),
+            ("1,1h,3", "run is \"1h\": expected seconds, or D-HH:MM:SS"),
             ("1,2,2.5", "processors is \"2.5\": expected a whole number"),
         ] {
             let error = read(

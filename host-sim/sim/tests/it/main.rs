@@ -11,6 +11,7 @@ mod parallel;
 mod shape;
 mod statistics;
 mod swf;
+mod words;
 
 use meshalloc::{Mesh, StrategyKind};
 use meshalloc_sim::experiment::Experiment;

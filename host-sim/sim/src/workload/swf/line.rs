@@ -4,8 +4,11 @@ use std::path::Path;
 
 use meshalloc::Ticks;
 
-use crate::time::{TIME_MAX, TimeUnit};
 use crate::wording::{counted, quoted};
+use crate::workload::LogOptions;
+use crate::workload::columns::Column;
+use crate::workload::entry::{Fields, Reason};
+use crate::workload::value::{self, Value};
 
 #[derive(Clone, Copy)]
 pub(crate) struct Field {
@@ -15,19 +18,19 @@ pub(crate) struct Field {
 }
 
 /// The fields of a line.
-pub(crate) const FIELDS: usize = 18;
+const FIELDS: usize = 18;
 
-pub(crate) const JOB: Field = field(1, "job number");
-pub(crate) const SUBMIT: Field = field(2, "submit time");
+const JOB: Field = field(1, "job number");
+const SUBMIT: Field = field(2, "submit time");
 const WAIT: Field = field(3, "wait time");
-pub(crate) const RUN: Field = field(4, "run time");
-pub(crate) const ALLOCATED: Field = field(5, "allocated processors");
-pub(crate) const REQUESTED: Field = field(8, "requested processors");
-pub(crate) const REQUESTED_TIME: Field = field(9, "requested time");
-pub(crate) const STATUS: Field = field(11, "status");
-pub(crate) const USER: Field = field(12, "user");
-pub(crate) const GROUP: Field = field(13, "group");
-pub(crate) const PARTITION: Field = field(16, "partition");
+const RUN: Field = field(4, "run time");
+const ALLOCATED: Field = field(5, "allocated processors");
+const REQUESTED: Field = field(8, "requested processors");
+const REQUESTED_TIME: Field = field(9, "requested time");
+const STATUS: Field = field(11, "status");
+const USER: Field = field(12, "user");
+const GROUP: Field = field(13, "group");
+const PARTITION: Field = field(16, "partition");
 
 const fn field(number: usize, name: &'static str) -> Field {
     Field { number, name }
@@ -56,22 +59,14 @@ pub(crate) fn time_in(line: &str, field: Field) -> Result<Option<Ticks>, String>
         return Ok(None);
     }
     let record = Record::split(line)?;
-    let time = record.time(field)?;
-    if let Some(time) = time {
-        check_time(time, &record, field)?;
+    match value::span(record.field(field)) {
+        Some(Value::Known(time)) => Ok(Some(time)),
+        Some(Value::Unknown | Value::Unlimited) => Ok(None),
+        None => Err(record.bad_field(field, "seconds, or D-HH:MM:SS; -1 if unknown")),
     }
-    Ok(time)
 }
 
-/// Whether a time is simulated.
-pub(crate) fn check_time(time: Ticks, record: &Record<'_>, field: Field) -> Result<(), String> {
-    if time < TIME_MAX {
-        return Ok(());
-    }
-    let seconds = TIME_MAX / TimeUnit::Second.ticks_each();
-    Err(record.bad(field, &format!("less than {seconds} seconds")))
-}
-
+/// A line of a log.
 pub(crate) struct Record<'t>([&'t str; FIELDS]);
 
 impl<'t> Record<'t> {
@@ -85,42 +80,82 @@ impl<'t> Record<'t> {
             found += 1;
         }
         if found != FIELDS {
+            let cut = if found > FIELDS {
+                format!("; awk '!/^;/ {{ NF = {FIELDS} }} 1' FILE cuts off the fields behind them")
+            } else {
+                String::new()
+            };
             let found = counted(found, "field");
-            return Err(format!("{found}: expected {FIELDS}, one job a line"));
+            return Err(format!("{found}: expected {FIELDS}, one job a line{cut}"));
         }
         Ok(Record(words))
     }
 
-    fn word(&self, field: Field) -> &'t str {
+    /// Why a line is left out whatever its job is; `is_double` is whether partial executions have
+    /// lines of their own in addition to those of jobs.
+    pub(crate) fn left_out(
+        &self,
+        options: &LogOptions,
+        is_double: bool,
+    ) -> Result<Option<Reason>, String> {
+        if is_double && (2..=4).contains(&self.whole(STATUS)?) {
+            return Ok(Some(Reason::PartialExecution));
+        }
+        let is_other = match options.partition {
+            Some(partition) => self.whole(PARTITION)? != partition,
+            None => false,
+        };
+        Ok(is_other.then_some(Reason::OtherPartition))
+    }
+
+    fn field(&self, field: Field) -> &'t str {
         self.0[field.number - 1]
     }
 
-    pub(crate) fn bad(&self, field: Field, expected: &str) -> String {
+    fn bad_field(&self, field: Field, expected: &str) -> String {
         let Field { number, name } = field;
-        let found = quoted(self.word(field).as_bytes());
+        let found = quoted(self.field(field).as_bytes());
         format!("field {number} ({name}) is {found}: expected {expected}")
     }
 
-    pub(crate) fn whole(&self, field: Field) -> Result<i64, String> {
-        let number = self.word(field).parse();
-        number.map_err(|_| self.bad(field, "a whole number, -1 if unknown"))
-    }
-
-    /// Whether a field that is a number is -1.
-    pub(crate) fn is_unknown(&self, field: Field) -> bool {
-        self.word(field).parse() == Ok(-1.0)
-    }
-
-    /// Seconds in ticks, at most [`TIME_MAX`]: exactly, or to the nearest tick; `None` below 0.
-    pub(crate) fn time(&self, field: Field) -> Result<Option<Ticks>, String> {
-        let word = self.word(field);
-        if let Ok(whole) = word.parse::<i64>() {
-            let seconds = u64::try_from(whole).ok();
-            let ticks = |seconds: u64| seconds.saturating_mul(TimeUnit::Second.ticks_each());
-            return Ok(seconds.map(|seconds| ticks(seconds).min(TIME_MAX)));
+    fn whole(&self, field: Field) -> Result<i64, String> {
+        match value::whole(self.field(field)) {
+            Some(Value::Known(number)) => Ok(number),
+            Some(Value::Unknown | Value::Unlimited) => Ok(-1),
+            None => Err(self.bad_field(field, "a whole number; -1 if unknown")),
         }
-        let number = word.parse::<f64>().ok().filter(|time| time.is_finite());
-        let number = number.ok_or_else(|| self.bad(field, "a number of seconds, -1 if unknown"))?;
-        Ok((number >= 0.0).then(|| TimeUnit::Second.ticks(number)))
+    }
+
+    fn field_of(&self, column: Column) -> Option<Field> {
+        Some(match column {
+            Column::Submit => SUBMIT,
+            Column::Run => RUN,
+            // Those that it was allocated, else those that it requested.
+            Column::Processors => match value::whole(self.field(ALLOCATED)) {
+                Some(Value::Known(1..)) | None => ALLOCATED,
+                Some(_) => REQUESTED,
+            },
+            Column::Estimate => REQUESTED_TIME,
+            Column::Id => JOB,
+            Column::User => USER,
+            Column::Group => GROUP,
+            Column::Shape | Column::Rings | Column::Priority => return None,
+        })
+    }
+}
+
+impl Fields for Record<'_> {
+    const UNKNOWN: &'static str = "-1";
+    const CAN_LEAVE_OUT: bool = false;
+
+    fn word(&self, column: Column) -> &str {
+        self.field_of(column).map_or("", |field| self.field(field))
+    }
+
+    fn bad(&self, column: Column, expected: &str) -> String {
+        match self.field_of(column) {
+            Some(field) => self.bad_field(field, expected),
+            None => expected.to_owned(),
+        }
     }
 }
