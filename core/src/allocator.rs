@@ -20,11 +20,11 @@ use crate::outlook::{Outlook, Placing, held_by};
 use crate::pause::{LOOK_INSTRUCTIONS, Pause};
 use crate::pool::{BlockPool, Chain, Link, NONE, cells_in_use};
 use crate::request::Request;
-use crate::storage::{AllocatorMemory, Needs, Processors};
+use crate::storage::{AllocatorMemory, Processors};
 #[cfg(feature = "machine")]
 use crate::strategy::Holds;
 use crate::strategy::{
-    AnyStrategy, Room, ServedStrategy, Strategy, StrategyKind, Workspace, demand_on,
+    AnyStrategy, Room, ServedStrategy, Strategy, StrategyKind, check, demand_on,
 };
 use crate::supposition::Supposition;
 
@@ -731,61 +731,12 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     }
 }
 
-/// Whether this strategy can serve this machine in this memory.
-///
-/// # Errors
-///
-/// The first of these: `BadParameter`; `MachineTooLarge` if there are too few words;
-/// `StrategyNotBuilt`; `OtherMachine` if the workspace has the description of another machine;
-/// `MachineUnsuitable`; `StrategyMemory` if there are too few blocks, or the workspace is too
-/// small.
-pub(crate) fn check(
-    room: Room,
-    workspace: &Workspace<'_>,
-    grid: &Grid,
-    strategy: StrategyKind,
-) -> Result<(), ConfigureError> {
-    if !strategy.is_valid() {
-        return Err(ConfigureError::BadParameter);
-    }
-    let Room {
-        words,
-        blocks,
-        jobs,
-    } = room;
-    let jobs = jobs as usize;
-    let needs = Needs::of(strategy, grid, jobs);
-    if needs.words > words {
-        return Err(ConfigureError::MachineTooLarge);
-    }
-    if !strategy.is_built() {
-        return Err(ConfigureError::StrategyNotBuilt);
-    }
-    let serves = strategy.serves().includes(grid);
-    #[cfg(feature = "machine")]
-    let (needs, serves) = match workspace.machine {
-        None => (needs, serves),
-        Some(machine) if machine.grid() != grid => return Err(ConfigureError::OtherMachine),
-        Some(machine) => (
-            Needs::described(strategy, machine, jobs),
-            strategy.serves_described(machine),
-        ),
-    };
-    if !serves {
-        return Err(ConfigureError::MachineUnsuitable);
-    }
-    let is_enough = needs.blocks <= blocks
-        && needs.scratch <= workspace.words.len()
-        && needs.list <= workspace.list.len();
-    is_enough
-        .then_some(())
-        .ok_or(ConfigureError::StrategyMemory)
-}
-
 #[cfg(all(test, feature = "naive"))]
 mod tests {
     use super::*;
     use crate::mesh::Mesh;
+    use crate::storage::Needs;
+    use crate::strategy::Workspace;
 
     /// On a board, and on a host with addresses of 32 bits, links have 16.
     #[test]

@@ -9,6 +9,7 @@ use crate::grid::Grid;
 use crate::machine::Machine;
 #[cfg(feature = "free-submesh-list")]
 use crate::mesh::Submesh;
+use crate::storage::Needs;
 
 /// Defines [`Chosen`], how it is made, and the macro `with_chosen`, which evaluates an expression
 /// for the strategy that was chosen.
@@ -284,7 +285,7 @@ impl ServedStrategy for AnyStrategy<'_> {
         _present: &Grid,
         room: Room,
     ) -> Result<(), ConfigureError> {
-        crate::allocator::check(room, self.workspace(), grid, kind)
+        check(room, self.workspace(), grid, kind)
     }
 
     fn switch(&mut self, kind: StrategyKind, grid: Grid) {
@@ -294,6 +295,57 @@ impl ServedStrategy for AnyStrategy<'_> {
             *self = strategy;
         }
     }
+}
+
+/// Whether this strategy can serve this machine in this memory.
+///
+/// # Errors
+///
+/// The first of these: `BadParameter`; `MachineTooLarge` if there are too few words;
+/// `StrategyNotBuilt`; `OtherMachine` if the workspace has the description of another machine;
+/// `MachineUnsuitable`; `StrategyMemory` if there are too few blocks, or the workspace is too
+/// small.
+pub(crate) fn check(
+    room: Room,
+    workspace: &Workspace<'_>,
+    grid: &Grid,
+    strategy: StrategyKind,
+) -> Result<(), ConfigureError> {
+    if !strategy.is_valid() {
+        return Err(ConfigureError::BadParameter);
+    }
+    let Room {
+        words,
+        blocks,
+        jobs,
+    } = room;
+    let jobs = jobs as usize;
+    let needs = Needs::of(strategy, grid, jobs);
+    if needs.words > words {
+        return Err(ConfigureError::MachineTooLarge);
+    }
+    if !strategy.is_built() {
+        return Err(ConfigureError::StrategyNotBuilt);
+    }
+    let serves = strategy.serves().includes(grid);
+    #[cfg(feature = "machine")]
+    let (needs, serves) = match workspace.machine {
+        None => (needs, serves),
+        Some(machine) if machine.grid() != grid => return Err(ConfigureError::OtherMachine),
+        Some(machine) => (
+            Needs::described(strategy, machine, jobs),
+            strategy.serves_described(machine),
+        ),
+    };
+    if !serves {
+        return Err(ConfigureError::MachineUnsuitable);
+    }
+    let is_enough = needs.blocks <= blocks
+        && needs.scratch <= workspace.words.len()
+        && needs.list <= workspace.list.len();
+    is_enough
+        .then_some(())
+        .ok_or(ConfigureError::StrategyMemory)
 }
 
 /// A strategy that is never made.

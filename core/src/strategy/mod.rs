@@ -49,6 +49,7 @@ mod text;
 mod workspace;
 
 pub use any::AnyStrategy;
+pub(crate) use any::check;
 #[cfg(any(feature = "least-expected-blocking", feature = "leb-estimates"))]
 pub use foresight::Candidate;
 pub(crate) use gather::Gather;
