@@ -24,7 +24,7 @@ fn completions_are_written_for_every_shell() {
 /// Words of which the last is being written, and what it may become.
 const COMPLETED: &[(&str, &str, &[&str])] = &[
     ("sat", "", &["saturation"]),
-    ("run --str", "", &["--strategy"]),
+    ("run --strat", "", &["--strategy"]),
     ("saturation --back", "", &["--backlog"]),
     ("compare --dr", "", &["--draw"]),
     ("run --strategy", "free-s", &["free-submesh-list"]),
@@ -138,7 +138,7 @@ fn zsh_completes_options_and_values() {
     let script = host_sim("completions zsh").good();
     fs::write(folder.path().join("_host-sim"), script).unwrap();
     for (line, completed) in [
-        ("run --str", "run --strategy"),
+        ("run --strat", "run --strategy"),
         ("run --scheduler ea", "run --scheduler easy"),
         ("compare --draw util", "compare --draw utilization"),
         ("list schedu", "list schedulers"),

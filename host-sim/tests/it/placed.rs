@@ -49,7 +49,7 @@ fn of_a_run_wherever_the_error_is_found() {
             (
                 "jobs = 40\nload = 1e9\n",
                 "",
-                "s.toml:2: the load (`load`) is 1000000000: expected a number over 0",
+                "s.toml:2: load = 1e9: expected a fraction of the machine, over 0 and below 10",
                 &[],
             ),
             (
@@ -116,8 +116,8 @@ fn of_a_run_wherever_the_error_is_found() {
             ),
             (
                 "load = 0.4",
-                "--load 1e9",
-                "the load (--load) is 1000000000: ",
+                "--load 9.9e-300",
+                "the load (--load) is 9.9e-300: ",
                 &[],
             ),
             (
