@@ -230,10 +230,7 @@ fn an_extent_beyond_every_shape_never_fits_on_any_number_of_dimensions() {
         for extents in ["70000", "70000x1"] {
             let ended = replay(&machine, &format!("alloc 1 {extents}\n"));
             assert_eq!((ended.code, &*ended.stderr), (Some(0), note), "{ended}");
-            assert!(
-                ended.stdout.contains("\"error\":\"never-fits\""),
-                "{ended}"
-            );
+            assert!(ended.stdout.contains("\"error\":\"never-fits\""), "{ended}");
         }
     }
 }
