@@ -547,7 +547,6 @@ impl<S: ServedStrategy, D: ServedScheduler> Restoring<'_, '_, S, D> {
             SavedReserved::Nothing | SavedReserved::HasRun => true,
         })?;
         let has_run = matches!(saved.reserved, SavedReserved::HasRun);
-        #[cfg_attr(not(feature = "reservations"), expect(unused_variables))]
         let slot = self.job(&saved.job, reserved, has_run)?;
         if let Reserved::Block(block) = reserved.1 {
             let processors = self.controller.jobs.get(slot).request().processors;
