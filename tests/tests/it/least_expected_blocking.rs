@@ -6,7 +6,7 @@ use meshalloc::Grid as Machine;
 use meshalloc::jobs::JobSlot;
 use meshalloc::strategy::Candidate;
 use meshalloc::{
-    Allocation, Allocator, Change, Configuration, ConfigureError, Controller, Flags, JobId,
+    Allocation, Allocator, Block, Change, Configuration, ConfigureError, Controller, Flags, JobId,
     Machine as Described, NodeId, Outcome, Request, SchedulerKind, StrategyKind, Submesh, Ticks,
 };
 use meshalloc_tests::convert;
@@ -18,6 +18,21 @@ use meshalloc_tests::strategy::{Strategy, Wanted};
 use meshalloc_tests::submesh::Rect;
 
 const SIDE: u16 = 8;
+
+/// The blocks that are reserved for waiting jobs other than this one, and from when on.
+fn reservations(
+    controller: &Controller<'_>,
+    job: JobId,
+) -> Vec<(JobId, Option<Ticks>, Vec<Block>)> {
+    let queue = controller.jobs().queue();
+    let waiting = queue.slots().map(|slot| queue.get(slot));
+    let others = waiting.filter(|waiting| waiting.id() != job);
+    let reserved = others.map(|other| {
+        let blocks = controller.reserved_blocks(other).collect();
+        (other.id(), other.reserved_from(), blocks)
+    });
+    reserved.collect()
+}
 
 /// A controller and the memory of the naive strategy.
 struct Rig<'m> {
@@ -215,9 +230,14 @@ fn compare(
                 let job = JobId(next);
                 next += 1;
                 let overdue = outlook.running.iter().any(|other| other.left == Some(0));
+                let reserved = reservations(&rig.controller, job);
                 let answer = ask_at(&mut rig.controller, &Change::submit(job, request), rig.now);
                 if rig.controller.jobs().find(job).is_some() {
                     jobs.push(job);
+                }
+                // The job found other reservations than the model: they were made anew for it.
+                if reservations(&rig.controller, job) != reserved {
+                    continue;
                 }
                 // If others tried before, the state was different. If too few processors were free,
                 // there was no search.

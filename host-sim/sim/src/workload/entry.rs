@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use meshalloc::{Flags, Shape, Ticks};
 
 use super::columns::Column;
-use super::log::{LogJob, LogOptions, Owner};
-use super::mix::{read_rings, read_shape};
+use super::log_job::{LogJob, LogOptions, Owner};
+use super::shape_cells::{read_rings, read_shape};
 use super::value::{self, Value, Zero};
 use super::{TIME_MAX, TimeUnit};
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use meshalloc::{Flags, Grid, Request, Shape};
+use meshalloc::{Grid, Request, Shape};
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 
@@ -16,6 +16,7 @@ use super::LogError;
 use super::csv::{CsvFile, Row};
 use super::distributions::listed;
 use super::empirical::{is_file_name, slice};
+use super::shape_cells::{read_rings, read_shape};
 use super::stream::fraction;
 use super::text_file::{TextFile, bad};
 use crate::input::FILE_BYTES_MAX;
@@ -314,33 +315,6 @@ fn of_file<R: std::io::Read>(file: TextFile<'_, R>) -> Result<Vec<MixEntry>, Log
     Ok(entries)
 }
 
-pub(super) fn read_shape(cell: &str) -> Result<Shape, String> {
-    let shape = cell.to_ascii_lowercase().parse().ok();
-    let shape = shape.filter(|shape: &Shape| shape.area() > 0);
-    shape.ok_or_else(|| bad("shape", cell, "extents of 1 or more, such as 4x4x8"))
-}
-
-/// Reads which rings a job demands: none in an empty cell.
-pub(super) fn read_rings(cell: &str) -> Result<Flags, String> {
-    const RINGS: [Flags; 4] = [Flags::RING_0, Flags::RING_1, Flags::RING_2, Flags::RING_3];
-    let ring = |extent: &str| {
-        let extent = extent.trim().parse().ok();
-        extent.and_then(|extent: usize| RINGS.get(extent).copied())
-    };
-    let rings: Option<Flags> = match cell {
-        "" => Some(Flags::empty()),
-        "all" => Some(Flags::RINGS),
-        extents => extents.split('+').map(ring).collect(),
-    };
-    rings.ok_or_else(|| {
-        bad(
-            "rings",
-            cell,
-            "all, extents from 0 to 3 such as 0+2, or nothing",
-        )
-    })
-}
-
 fn read_weight(cell: &str) -> Result<f64, String> {
     let weight = cell.parse::<f64>().ok();
     let weight = weight.filter(|weight| weight.is_finite() && *weight >= 0.0);
@@ -423,6 +397,8 @@ mod tests {
     use std::fs;
 
     use rand_core::SeedableRng;
+
+    use meshalloc::Flags;
 
     use super::*;
 

@@ -6,8 +6,8 @@
 //! archive. Jobs are put in the order of their submit times, equal ones in the order of the file.
 //! One rule decides for lines in this format and for rows of a [trace in CSV](super::trace) what a
 //! value says. -1 means unknown in every field; so do NaN and words such as `Unknown`, and any
-//! other negative number where a run time, a requested time or processors are meant. `UNLIMITED` and
-//! times from [`TIME_MAX`](super::TIME_MAX) on are no limit: as a requested time they count as
+//! other negative number where a run time, a requested time or processors are meant. `UNLIMITED`
+//! and times from [`TIME_MAX`](super::TIME_MAX) on are no limit: as a requested time they count as
 //! `TIME_MAX`, and as a submit time or a run time they are unknown. Times may also be written
 //! `MM:SS`, `HH:MM:SS` or `D-HH:MM:SS`, and whole numbers with decimals that are 0. Any other word
 //! is an error that names its line.

@@ -2,8 +2,9 @@
 //!
 //! The first line has the names of the columns, in any order, separated by commas, `|`, `;` or
 //! tabs. There must be `submit` and `run`, times in seconds with decimals if need be, and `shape`
-//! or `processors`; there may be `estimate`, a run time, `rings`, as in a [mix](super::mix), the whole
-//! numbers `id` and `priority`, and `user` and `group`, which may be names. Others are not read.
+//! or `processors`; there may be `estimate`, a run time, `rings`, as in a [mix](super::mix), the
+//! whole numbers `id` and `priority`, and `user` and `group`, which may be names. Others are not
+//! read.
 //! [`Columns`] gives the names that they have in a file.
 //!
 //! ```text

@@ -1,0 +1,112 @@
+//! A job of a log, and which jobs of a log are taken.
+
+use std::num::NonZeroU32;
+
+use meshalloc::{Flags, Shape, Ticks};
+use serde::Serialize;
+
+use super::{Columns, ShapeRule};
+
+/// Which jobs of a log to take, and their shapes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LogOptions {
+    /// The form of its lines.
+    pub form: LogForm,
+    /// Only those of this partition (field 16).
+    pub partition: Option<i64>,
+    /// Only those submitted at this time of the log or later; times are counted from it.
+    pub from: Option<Ticks>,
+    /// Only those submitted before this time of the log.
+    pub to: Option<Ticks>,
+    /// Only this number of them, the first in the file.
+    pub limit: Option<usize>,
+    /// How a number of processors becomes side lengths.
+    pub shape: ShapeRule,
+    /// The processors of a node, of a machine that allocates nodes: a job gets as many nodes as
+    /// hold its processors. `None`: the machine allocates processors.
+    pub processors_per_node: Option<NonZeroU32>,
+    /// Whether a line is an error whose submit time, processors or run time are unknown, and
+    /// something behind gzip data. Else such lines are left out and counted. It changes no job.
+    #[serde(skip)]
+    pub strict: bool,
+}
+
+impl LogOptions {
+    /// When a job arrives, from the window's beginning; `None` outside.
+    pub(super) fn arrival(&self, submitted: Ticks) -> Option<Ticks> {
+        let is_before = self.to.is_none_or(|to| submitted < to);
+        submitted
+            .checked_sub(self.from.unwrap_or(0))
+            .filter(|_| is_before)
+    }
+
+    /// The number of nodes that hold this number of processors.
+    pub(super) fn nodes(&self, processors: u32) -> u32 {
+        let each = self.processors_per_node.map_or(1, NonZeroU32::get);
+        processors.div_ceil(each)
+    }
+}
+
+/// What the lines of a log are.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub enum LogForm {
+    /// Those of the Standard Workload Format.
+    #[default]
+    Swf,
+    /// Rows of CSV, behind a header that names these columns.
+    Csv(Columns),
+}
+
+impl LogForm {
+    /// The option that names a log of this form.
+    pub const fn option(&self) -> &'static str {
+        match self {
+            LogForm::Swf => "swf",
+            LogForm::Csv(_) => "jobs-file",
+        }
+    }
+}
+
+/// A job of a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct LogJob {
+    /// Its number in the log (field 1).
+    pub number: i64,
+    /// When it was submitted, in ticks from the log's zero or from the beginning of the window.
+    pub arrival: Ticks,
+    /// How many processors it had; nodes with [`LogOptions::processors_per_node`].
+    pub processors: u32,
+    /// The shape that it asked for, if the log has one.
+    pub shape: Option<Shape>,
+    /// How it may be served: the rings that it demands.
+    pub flags: Flags,
+    /// How long it ran, in ticks.
+    pub run_time: Ticks,
+    /// The run time that was requested, in ticks, if it is known.
+    pub requested_time: Option<Ticks>,
+    /// Who submitted it.
+    pub owner: Owner,
+}
+
+/// Who submitted a job, as the log has it; -1 is unknown. Nothing is decided by it.
+///
+/// Users and groups may have names in a log. The names of a column are numbered in the order in
+/// which they first occur, from 1, or if the column has numbers too, from the greatest on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Owner {
+    /// The user.
+    pub user: i64,
+    /// The group.
+    pub group: i64,
+    /// The priority.
+    pub priority: i64,
+}
+
+impl Owner {
+    /// Not known.
+    pub const UNKNOWN: Owner = Owner {
+        user: -1,
+        group: -1,
+        priority: -1,
+    };
+}

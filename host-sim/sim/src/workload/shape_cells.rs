@@ -1,0 +1,33 @@
+//! Cells of a table that hold the shape of a request, or its rings.
+
+use meshalloc::{Flags, Shape};
+
+use super::text_file::bad;
+
+/// Reads a shape, such as `4x4x8`.
+pub(super) fn read_shape(cell: &str) -> Result<Shape, String> {
+    let shape = cell.to_ascii_lowercase().parse().ok();
+    let shape = shape.filter(|shape: &Shape| shape.area() > 0);
+    shape.ok_or_else(|| bad("shape", cell, "extents of 1 or more, such as 4x4x8"))
+}
+
+/// Reads which rings a job demands: none in an empty cell.
+pub(super) fn read_rings(cell: &str) -> Result<Flags, String> {
+    const RINGS: [Flags; 4] = [Flags::RING_0, Flags::RING_1, Flags::RING_2, Flags::RING_3];
+    let ring = |extent: &str| {
+        let extent = extent.trim().parse().ok();
+        extent.and_then(|extent: usize| RINGS.get(extent).copied())
+    };
+    let rings: Option<Flags> = match cell {
+        "" => Some(Flags::empty()),
+        "all" => Some(Flags::RINGS),
+        extents => extents.split('+').map(ring).collect(),
+    };
+    rings.ok_or_else(|| {
+        bad(
+            "rings",
+            cell,
+            "all, extents from 0 to 3 such as 0+2, or nothing",
+        )
+    })
+}
