@@ -43,7 +43,7 @@ use crate::view::{Status, View, check_block};
 ///   faulty.
 /// - *Disjoint*: no processor is in two blocks.
 /// - *Derived*: what a strategy keeps can be rebuilt from the occupancy, except what it saves
-///   ([`Strategy`]).
+///   ([`Strategy`](crate::Strategy)).
 /// - *Atomic*: a change that is answered with an error has changed nothing but statistics, so every
 ///   later decision is what it would have been without it. (A strategy that looks at the latest
 ///   requests also counts one that was refused for lack of room: that is how it is defined. A job
@@ -284,7 +284,7 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
     /// `on_commit` is for a caller that keeps a record of changes. It is called once for each
     /// change that takes effect, when all checks have passed and before anything has changed: for a
     /// submission that never waits, when its attempt has granted the job, and before a query shows
-    /// it. A strategy that looks at the latest requests ([`Strategy::looks_ahead`]) remembers that
+    /// it. A strategy that looks at the latest requests (`Strategy::looks_ahead`) remembers that
     /// of a submission also if the job is then refused, so this is announced. If `on_commit`
     /// returns an error, everything is as before, with statistics; only for a job that never waits
     /// a strategy that draws at random has drawn, and outdated reservations may have been made

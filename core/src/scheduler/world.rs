@@ -15,7 +15,7 @@ use crate::view::Status;
 /// Everything by which a scheduler decides: the waiting and running jobs, the machine, the time,
 /// and whether a job would fit after others have ended.
 ///
-/// A scheduler changes only reservations; [`World::place`] is for the controller, which carries out
+/// A scheduler changes only reservations; `World::place` is for the controller, which carries out
 /// the attempt. A reservation is a note on a waiting job. It binds only jobs that try with
 /// [`Try::AroundReservations`](super::Try).
 #[derive(Debug)]

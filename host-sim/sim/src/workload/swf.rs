@@ -23,13 +23,13 @@
 //!   granted.
 //! - The jobs asked for have been read. Such lines are counted and not looked at.
 //!
-//! With [`LogOptions::strict`] a line whose submit time, processors or run time are unknown is an
+//! With `LogOptions::strict` a line whose submit time, processors or run time are unknown is an
 //! error.
 //!
 //! A job with more processors than the machine is kept: it never fits, and runs count it as
 //! refused. Larger numbers of processors than 4294967295 count as 4294967295. The requested time
 //! (field 9), where it is over 0, is the estimate of the run time and ends no job. Users and groups
-//! may be names; see [`Owner`].
+//! may be names; see `Owner`.
 //!
 //! A file has one log: a second `UnixStartTime` behind jobs is an error, or where there is none a
 //! second `Version`.
