@@ -10,7 +10,7 @@
 //! Otherwise, once the room for records is used up, even the release that makes the state smaller
 //! could not be recorded. So a change is refused if the state to which it may lead could take more
 //! than three quarters of a region. That counts all that jobs may hold when they are granted, and
-//! times as long as they become in years ([`Commit::adds`], [`Controller::growth_by_time`]).
+//! times as long as they become in years (`Commit::adds`, [`Controller::growth_by_time`]).
 //! The room left for growth is counted with each checkpoint, and again when little is left. A
 //! checkpoint may take seven eighths: sessions, ends of leases, and what strategies remember of
 //! requests become longer, too, by some hundred bytes.
