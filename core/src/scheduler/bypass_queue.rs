@@ -61,7 +61,11 @@ impl BypassQueue {
 }
 
 impl Scheduler for BypassQueue {
-    fn first<S: Strategy>(&mut self, world: &mut World<'_, '_, S>, trigger: Trigger) -> Option<Try> {
+    fn first<S: Strategy>(
+        &mut self,
+        world: &mut World<'_, '_, S>,
+        trigger: Trigger,
+    ) -> Option<Try> {
         let head = world.queue().head()?;
         self.head_tries = true;
         match trigger {

@@ -146,7 +146,11 @@ fn never_waits(job: &JobSlot) -> bool {
 }
 
 impl Scheduler for Easy {
-    fn first<S: Strategy>(&mut self, world: &mut World<'_, '_, S>, trigger: Trigger) -> Option<Try> {
+    fn first<S: Strategy>(
+        &mut self,
+        world: &mut World<'_, '_, S>,
+        trigger: Trigger,
+    ) -> Option<Try> {
         let queue = world.queue();
         let Some(head) = queue.head() else {
             // The last waiting job has left.

@@ -12,7 +12,11 @@ pub(crate) struct Fcfs;
 
 impl Scheduler for Fcfs {
     #[inline]
-    fn first<S: Strategy>(&mut self, world: &mut World<'_, '_, S>, trigger: Trigger) -> Option<Try> {
+    fn first<S: Strategy>(
+        &mut self,
+        world: &mut World<'_, '_, S>,
+        trigger: Trigger,
+    ) -> Option<Try> {
         let head = world.queue().head()?;
         match trigger {
             Trigger::Arrival(job) => (job == head).then_some(Try::Freely(job)),
@@ -21,7 +25,11 @@ impl Scheduler for Fcfs {
     }
 
     #[inline]
-    fn next<S: Strategy>(&mut self, _world: &mut World<'_, '_, S>, attempt: Attempt) -> Option<Try> {
+    fn next<S: Strategy>(
+        &mut self,
+        _world: &mut World<'_, '_, S>,
+        attempt: Attempt,
+    ) -> Option<Try> {
         if attempt.outcome.is_ok() {
             attempt.following.map(Try::Freely)
         } else {

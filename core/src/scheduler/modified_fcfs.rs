@@ -128,7 +128,11 @@ impl ModifiedFcfs {
 }
 
 impl Scheduler for ModifiedFcfs {
-    fn first<S: Strategy>(&mut self, world: &mut World<'_, '_, S>, trigger: Trigger) -> Option<Try> {
+    fn first<S: Strategy>(
+        &mut self,
+        world: &mut World<'_, '_, S>,
+        trigger: Trigger,
+    ) -> Option<Try> {
         self.update_head(world);
         let head = world.queue().head()?;
         match trigger {

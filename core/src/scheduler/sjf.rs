@@ -70,7 +70,11 @@ impl ShortestJobFirst {
 }
 
 impl Scheduler for ShortestJobFirst {
-    fn first<S: Strategy>(&mut self, world: &mut World<'_, '_, S>, _trigger: Trigger) -> Option<Try> {
+    fn first<S: Strategy>(
+        &mut self,
+        world: &mut World<'_, '_, S>,
+        _trigger: Trigger,
+    ) -> Option<Try> {
         self.choice(world)
     }
 

@@ -96,8 +96,8 @@ use crate::mesh::Sides;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::search::boxes::{first_box, first_in_any_order};
-use crate::search::few::blocks_for_first_fit;
 use crate::search::columns::Scratch;
+use crate::search::few::blocks_for_first_fit;
 
 /// Defines strategies by their demand, their search, and the sides that they surely find.
 macro_rules! scans {

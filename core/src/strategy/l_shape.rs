@@ -296,11 +296,10 @@ impl Strategy for LShape<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let rectangle = rectangles(request)
-            .find_map(|sides| {
-                let scratch = Scratch::Blank(self.workspace.words);
-                first_rectangle(occupancy, sides, scratch, draft)
-            });
+        let rectangle = rectangles(request).find_map(|sides| {
+            let scratch = Scratch::Blank(self.workspace.words);
+            first_rectangle(occupancy, sides, scratch, draft)
+        });
         if let Some(block) = rectangle {
             draft.push(block);
             return true;

@@ -113,8 +113,8 @@ use crate::mesh::Sides;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::search::boxes::first_of_sides;
-use crate::search::few::blocks_for_first_fit;
 use crate::search::columns::Scratch;
+use crate::search::few::blocks_for_first_fit;
 use crate::search::shapes::{all_shapes, folds};
 
 /// Defines strategies by the shapes that they try, and the sides that they surely find.

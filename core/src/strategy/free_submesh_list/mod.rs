@@ -146,10 +146,10 @@ use crate::occupancy::Occupancy;
 use crate::request::Request;
 #[cfg(feature = "any-grid")]
 use crate::search::boxes::first_in_any_order;
-use crate::search::rectangles::{fits_somewhere, for_each_maximal};
-use crate::search::steps::{Rule, has_room};
 #[cfg(feature = "any-grid")]
 use crate::search::columns::Scratch;
+use crate::search::rectangles::{fits_somewhere, for_each_maximal};
+use crate::search::steps::{Rule, has_room};
 use crate::word::runs;
 
 #[cfg(feature = "any-grid")]
