@@ -1,6 +1,9 @@
 //! Starts the firmware: in QEMU, or on a board through probe-rs.
 
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -8,7 +11,7 @@ use meshalloc_firmware::boards::{self, BOARDS, Info};
 
 use crate::image::{self, Image};
 use crate::setup;
-use crate::shell::{run, succeeds};
+use crate::shell::{root, run, shell, succeeds, target_dir};
 
 /// The options of `cargo xtask qemu`.
 #[derive(clap::Args)]
@@ -123,4 +126,57 @@ pub(crate) fn flash(options: &FlashOptions) -> Result<()> {
     } else {
         run!("probe-rs run --chip {chip} {image}")
     }
+}
+
+/// The image of a repository of its own (`firmware/template`), built and tried in QEMU by the smoke
+/// test of `docs/porting.md`.
+pub(crate) fn template() -> Result<()> {
+    const TARGET: &str = "thumbv7m-none-eabi";
+    setup::target(TARGET)?;
+    // QEMU has all of its machines for a Cortex-M in one program.
+    setup::target_and_emulator(&image::MAIN)?;
+    let (sh, folder) = (shell(), root().join(target_dir()).join("template"));
+    // The same versions of dependencies as in the workspace.
+    sh.copy_file("Cargo.lock", "firmware/template/Cargo.lock")?;
+    {
+        // Its settings of cargo are those of its folder.
+        let _inside = sh.push_dir("firmware/template");
+        run!("cargo build --release --target-dir {folder}")?;
+    }
+    run!("cargo build --package meshalloc-firmware --features serial --example smoke")?;
+
+    // Free, unless another program takes it in the moment in between.
+    let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+    let line = format!("tcp:{port}");
+    let mut qemu = Command::new("qemu-system-arm");
+    qemu.args([
+        "-machine",
+        "lm3s6965evb",
+        "-display",
+        "none",
+        "-monitor",
+        "none",
+    ])
+    .args(["-serial", &format!("{line},server=on,wait=off")])
+    .arg("-kernel")
+    .arg(folder.join(TARGET).join("release/my-control-processor"))
+    .stdin(Stdio::null());
+    let mut qemu = qemu.spawn().context("qemu-system-arm cannot be started")?;
+    let smoke = target_dir().join("debug/examples/smoke");
+    let tried = reachable(port).and_then(|()| run!("{smoke} {line}"));
+    qemu.kill()?;
+    qemu.wait()?;
+    tried
+}
+
+/// Waits until a program serves this port.
+fn reachable(port: SocketAddr) -> Result<()> {
+    const TRIES: u32 = 100;
+    let served = (0..TRIES).any(|_| {
+        thread::sleep(Duration::from_millis(100));
+        // QEMU serves one client after the other.
+        TcpStream::connect(port).is_ok()
+    });
+    ensure!(served, "QEMU does not serve {port} after 10 s");
+    Ok(())
 }

@@ -49,7 +49,8 @@ enum Chore {
     Panics(panics::Options),
     /// Write the generated documents and build the book
     Docs,
-    /// Build the program in the guide "Link the core"
+    /// Build the programs in the guide "Link the core" and the image in firmware/template, and try the
+    /// image in QEMU
     Guide,
     /// Run the firmware in QEMU and serve its serial line on a TCP port of this machine
     Qemu(board::QemuOptions),
@@ -88,7 +89,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Size(options) => size::run(&options),
         Chore::Instructions(options) => instructions::run(&options),
         Chore::Docs => docs::run(),
-        Chore::Guide => docs::guide(),
+        Chore::Guide => docs::guide().and_then(|()| board::template()),
         Chore::Qemu(options) => board::qemu(&options),
         Chore::Flash(options) => board::flash(&options),
         Chore::Browser => checks::browser(),

@@ -12,7 +12,7 @@ use crate::image::{self, MAIN, ONE_OF_EACH};
 use crate::python::{self, WITH_PYTHON};
 use crate::shell::{run, shell, succeeds, target_dir};
 use crate::steps::Steps;
-use crate::{c, docs, panics, setup, size, web};
+use crate::{board, c, docs, panics, setup, size, web};
 
 /// The folder with real workload logs. Without it tests use a small log made for them.
 const TRACES: &str = "MESHALLOC_TRACES";
@@ -157,7 +157,8 @@ const BOARD: &[Step] = &[
         }
         run!("cargo deny check bans licenses sources")
     }),
-    ("the program of a guide", docs::guide),
+    ("the programs of the guides", docs::guide),
+    ("an image outside the repository", board::template),
     ("the page of the core", || {
         web::run(&web::Options { check: true })
     }),
