@@ -152,8 +152,9 @@ async function start() {
     // Before the meshes, which get the remaining room.
     const texts = cards.map((card) => placesOf(card).sentence());
     const isAlike = texts.every((text) => text === texts[0]);
-    const named = texts.map((text, place) => `${runs[place].name}: ${text}`);
-    $("planes").textContent = isAlike ? texts[0] : named.join(" ");
+    const named = texts.map((text, place) =>
+      text && `Under ${runs[place].name}, ${text[0].toLowerCase()}${text.slice(1)}`);
+    $("planes").textContent = isAlike ? texts[0] : named.filter(Boolean).join(" ");
     const text = layerText(meta, Number(slider.value));
     $("layer-name").textContent = alone.checked ? text : "all layers";
     slider.setAttribute("aria-valuetext", text);
