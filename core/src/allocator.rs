@@ -17,7 +17,7 @@ use crate::message::LargestReport;
 use crate::node::NodeId;
 use crate::occupancy::Occupancy;
 use crate::outlook::{Outlook, Placing, held_by};
-use crate::pause::{LOOK_INSTRUCTIONS, Pause};
+use crate::pause::Pause;
 use crate::pool::{BlockPool, Chain, Link, NONE, cells_in_use};
 use crate::request::Request;
 use crate::storage::{AllocatorMemory, Processors};
@@ -27,11 +27,6 @@ use crate::strategy::{
     AnyStrategy, Room, ServedStrategy, Strategy, StrategyKind, check, demand_on,
 };
 use crate::supposition::Supposition;
-
-/// About the instructions for a look at a number of processors, or for the search for one of its
-/// shapes.
-#[cfg(feature = "machine")]
-const FORM_INSTRUCTIONS: u32 = 1_000;
 
 /// Gives processors of one machine away and takes them back.
 ///
@@ -138,8 +133,8 @@ impl<'m> Allocator<'m> {
         let (grid, machine) = (*self.occupancy.grid(), self.strategy.machine());
         let strategy = self.strategy.kind();
         self.occupancy.settle();
-        let spend = |n| Pause::spend(pause, n, &self.occupancy, &self.pool);
-        let block = largest_box(&self.occupancy, &spend);
+        let poll = || Pause::poll(pause, &self.occupancy, &self.pool);
+        let block = largest_box(&self.occupancy, &poll);
         let chips_max = machine.map_or(grid.nodes(), Machine::chips_max);
         let free = self.occupancy.free().min(chips_max);
         let counts = strategy.counts_processors();
@@ -151,7 +146,7 @@ impl<'m> Allocator<'m> {
             _ => free,
         };
         for processors in (1..=most).rev() {
-            Pause::spend(pause, FORM_INSTRUCTIONS, &self.occupancy, &self.pool);
+            Pause::poll(pause, &self.occupancy, &self.pool);
             if machine.is_some_and(|machine| !machine.may_be_legal(processors)) {
                 continue;
             }
@@ -167,7 +162,7 @@ impl<'m> Allocator<'m> {
                 continue;
             }
             for shape in Forms::new(machine, &grid, &chips, strategy.lays().turns()) {
-                Pause::spend(pause, FORM_INSTRUCTIONS, &self.occupancy, &self.pool);
+                Pause::poll(pause, &self.occupancy, &self.pool);
                 if self.would_fit(&Request::new(shape), pause) {
                     return LargestReport {
                         processors,
@@ -477,11 +472,9 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     pub(crate) fn take(&mut self, blocks: Chain, pause: Option<&Pause<'_, 'm>>) {
         for block in self.pool.iter(blocks) {
             self.occupancy.take(block);
-            let spend = |n| Pause::spend(pause, n, &self.occupancy, &self.pool);
-            if pause.is_some() {
-                spend(self.occupancy.layout().instructions(block));
-            }
-            self.strategy.taken(&self.occupancy, block, &spend);
+            let poll = || Pause::poll(pause, &self.occupancy, &self.pool);
+            poll();
+            self.strategy.taken(&self.occupancy, block, &poll);
         }
     }
 
@@ -532,11 +525,9 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         let mut processors = 0;
         while let Some(block) = self.pool.pop(&mut head) {
             processors += self.occupancy.give_back(block);
-            let spend = |n| Pause::spend(pause, n, &self.occupancy, &self.pool);
-            if pause.is_some() {
-                spend(self.occupancy.layout().instructions(block));
-            }
-            self.strategy.released(&self.occupancy, block, &spend);
+            let poll = || Pause::poll(pause, &self.occupancy, &self.pool);
+            poll();
+            self.strategy.released(&self.occupancy, block, &poll);
         }
         processors
     }
@@ -625,10 +616,10 @@ impl<'m, S: Strategy> Allocator<'m, S> {
             }
         };
         if self.occupancy.free() != before {
-            let spend = |n| Pause::spend(pause, n, &self.occupancy, &self.pool);
+            let poll = || Pause::poll(pause, &self.occupancy, &self.pool);
             match faulty {
-                true => self.strategy.taken(&self.occupancy, block, &spend),
-                false => self.strategy.repaired(&self.occupancy, block, &spend),
+                true => self.strategy.taken(&self.occupancy, block, &poll),
+                false => self.strategy.repaired(&self.occupancy, block, &poll),
             }
         }
         changed
@@ -643,12 +634,10 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     ) {
         self.supposed.suppose_all_free();
         for held in held_by(&self.pool, jobs) {
-            let mut instructions = LOOK_INSTRUCTIONS;
             if self.occupancy.grid().overlap(held, block) {
                 self.supposed.withhold(held);
-                instructions = self.occupancy.layout().instructions(held);
             }
-            Pause::spend(pause, instructions, &self.occupancy, &self.pool);
+            Pause::poll(pause, &self.occupancy, &self.pool);
         }
     }
 

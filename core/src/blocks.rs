@@ -1,7 +1,7 @@
 //! The blocks that a strategy proposes: [`Draft`].
 
 use crate::error::Refusal;
-use crate::grid::{Block, Grid};
+use crate::grid::Block;
 use crate::occupancy::Occupancy;
 use crate::pause::Pause;
 use crate::pool::{BlockPool, Chain, Link, NONE};
@@ -57,20 +57,12 @@ impl<'a, 'm> Draft<'a, 'm> {
         (!self.overflow).then_some((self.chain, self.last))
     }
 
-    /// Spends about this many instructions of a Cortex-M4. A search that may take long spends at
-    /// least every few ten thousand instructions, and may pause then ([`Pauses`](crate::Pauses)).
+    /// Asks whether a pause is due, and pauses then ([`Pauses`](crate::Pauses)). A search that may
+    /// take long polls at least every few ten thousand instructions.
     #[inline]
-    pub fn spend(&self, instructions: u32) {
+    pub fn poll(&self) {
         if let Some((pause, occupancy)) = self.pause {
-            Pause::spend(Some(pause), instructions, occupancy, self.pool);
-        }
-    }
-
-    /// Spends the instructions of this many passes over all processors of a machine, word by word.
-    #[inline]
-    pub(crate) fn spend_passes(&self, passes: u32, grid: &Grid) {
-        if self.pause.is_some() {
-            self.spend(passes * instructions_of_pass(grid));
+            Pause::poll(Some(pause), occupancy, self.pool);
         }
     }
 
@@ -78,7 +70,7 @@ impl<'a, 'm> Draft<'a, 'm> {
     // The board has one copy.
     #[cfg_attr(not(target_os = "none"), inline(always))]
     pub fn push(&mut self, block: impl Into<Block>) {
-        self.spend(500);
+        self.poll();
         match self.pool.append((self.chain, self.last), block.into()) {
             Some(longer) => (self.chain, self.last) = longer,
             None => self.overflow = true,
@@ -111,10 +103,4 @@ impl<'a, 'm> Draft<'a, 'm> {
     pub(crate) fn discard(self) {
         self.pool.free(self.chain);
     }
-}
-
-// A function of its own, so that work without pauses stays short.
-#[inline(never)]
-fn instructions_of_pass(grid: &Grid) -> u32 {
-    500 + 4 * grid.nodes()
 }

@@ -111,20 +111,6 @@ impl Layout {
         }
     }
 
-    /// Estimated instructions to visit the words of a block, including the work on the block
-    /// itself.
-    #[inline]
-    pub(crate) fn instructions(&self, block: Block) -> u32 {
-        match self.is_plane {
-            true => {
-                let [.., h] = block.rectangle();
-                400 + 20 * self.row_words as u32 * u32::from(h)
-            }
-            false => (self.grid.area(block).saturating_mul(30))
-                .saturating_add(400 * self.grid.dimensions() as u32),
-        }
-    }
-
     /// Calls `visit` with each word that a block touches and the block's bits in it, until `visit`
     /// returns false. Returns whether it reached the end. `visit` may get a word more than once,
     /// each time with other bits.

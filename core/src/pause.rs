@@ -1,20 +1,20 @@
 //! Pauses of long work: [`Pauses`].
 //!
 //! A search, the rebuild of a list or a reservation may take far longer than a serial line can
-//! wait. Such work spends instructions from a budget, at points in its outer loops. When the budget
-//! is used up, the caller's function is called with a read-only view of the controller:
+//! wait. Such work *polls* at points in its outer loops: it asks the caller whether a pause is due.
+//! The caller knows its clock and its line. If a pause is due, the caller's function is called with
+//! a read-only view of the controller:
 //!
 //! ```text
-//!   begin(.., pauses) --- search ---+--- search ---+--- search ---> outcome
-//!                                   |              |
-//!                           on_pause(n, view)  on_pause(n, view)
-//!                           look at the line, answer queries
+//!   begin(.., pauses) --- search --?--?--?---+--- search --?--?---+--- search ---> outcome
+//!                                            |                    |
+//!                            ? is_due()   on_pause(view)      on_pause(view)
+//!                                         look at the line, answer queries
 //! ```
 //!
 //! The work goes on when the function returns. Its state stays on the stack, so decisions are those
 //! of work without pauses.
 
-use core::cell::Cell;
 use core::fmt;
 
 use crate::jobs::JobTable;
@@ -22,13 +22,11 @@ use crate::occupancy::Occupancy;
 use crate::pool::BlockPool;
 use crate::view::{Status, View};
 
-/// From above, what it takes to look at one of many blocks or jobs.
-pub(crate) const LOOK_INSTRUCTIONS: u32 = 500;
-
-/// A function that is called whenever about a given number of instructions has been spent.
+/// Two functions of the caller of long work: one that says whether a pause is due, and one for the
+/// pauses.
 ///
 /// Strategies and schedulers whose attempts may take long turn on the feature `pauses`. Without it
-/// the function is never called.
+/// the functions are never called.
 ///
 /// ```
 /// use core::cell::Cell;
@@ -48,8 +46,8 @@ pub(crate) const LOOK_INSTRUCTIONS: u32 = 500;
 ///     },
 /// )?;
 /// let looks = Cell::new(0);
-/// let look = |_, _: &meshalloc::View<'_, '_>| looks.set(looks.get() + 1);
-/// let pauses = Pauses::new(1, &look);
+/// let look = |_: &meshalloc::View<'_, '_>| looks.set(looks.get() + 1);
+/// let pauses = Pauses::new(&|| true, &look);
 /// let submit = Change::submit(JobId(1), Request::submesh(3, 2));
 /// controller.begin(&submit, 0, Some(&pauses), None)?;
 /// controller.advance(Some(&pauses));
@@ -57,63 +55,40 @@ pub(crate) const LOOK_INSTRUCTIONS: u32 = 500;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Pauses<'a> {
-    /// Instructions from one pause to the next.
-    every: u32,
-    /// Instructions spent since the latest pause, or since the beginning.
-    since: Cell<u32>,
-    /// Instructions spent up to the latest pause.
-    before: Cell<u64>,
-    on_pause: &'a (dyn Fn(u32, &View<'_, '_>) + 'a),
+    is_due: &'a (dyn Fn() -> bool + 'a),
+    on_pause: &'a (dyn Fn(&View<'_, '_>) + 'a),
 }
 
 impl<'a> Pauses<'a> {
     /// Whether there are pauses in this build.
     pub(crate) const BUILT: bool = cfg!(feature = "pauses");
 
-    /// Calls `on_pause` when at least `every` instructions of a Cortex-M4 have been spent since the
-    /// latest pause, with their number: an estimate from above. With 0 or 1, work pauses as often
-    /// as it can. The view shows the controller in the middle of a command: decisions made so far
-    /// are there, and the job that tries waits.
-    pub const fn new(every: u32, on_pause: &'a (dyn Fn(u32, &View<'_, '_>) + 'a)) -> Self {
-        Pauses {
-            every,
-            since: Cell::new(0),
-            before: Cell::new(0),
-            on_pause,
-        }
+    /// Calls `on_pause` whenever work polls and `is_due` returns true. Polls are frequent, so
+    /// `is_due` should be short. The view shows the controller in the middle of a command:
+    /// decisions made so far are there, and the job that tries waits.
+    pub const fn new(
+        is_due: &'a (dyn Fn() -> bool + 'a),
+        on_pause: &'a (dyn Fn(&View<'_, '_>) + 'a),
+    ) -> Self {
+        Pauses { is_due, on_pause }
     }
 
-    /// Counts instructions, and pauses for nothing.
+    /// Never pauses.
     pub const fn none() -> Self {
-        Pauses::new(u32::MAX, &|_, _| ())
+        Pauses::new(&|| false, &|_| ())
     }
 
-    /// The instructions spent so far.
-    pub const fn spent(&self) -> u64 {
-        self.before.get() + self.since.get() as u64
-    }
-
-    /// Pauses now, as work outside the controller may want to.
-    pub fn pause(&self, view: &View<'_, '_>) {
-        let since = self.since.take();
-        let before = self.before.get();
-        self.before.set(before.saturating_add(since.into()));
-        (self.on_pause)(since, view);
-    }
-
-    /// Spends instructions; returns whether a pause is due.
-    #[inline]
-    fn is_due_after(&self, instructions: u32) -> bool {
-        let since = self.since.get().saturating_add(instructions);
-        self.since.set(since);
-        since >= self.every
+    /// Work polls, also that outside the controller.
+    pub fn poll<'v, 'm: 'v>(&self, view: impl FnOnce() -> View<'v, 'm>) {
+        if (self.is_due)() {
+            (self.on_pause)(&view());
+        }
     }
 }
 
 impl fmt::Debug for Pauses<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Pauses { every, .. } = self;
-        f.debug_struct("Pauses").field("every", every).finish()
+        f.debug_struct("Pauses").finish_non_exhaustive()
     }
 }
 
@@ -141,27 +116,20 @@ impl<'a, 'm> Pause<'a, 'm> {
         })
     }
 
-    /// Spends about this many instructions of a Cortex-M4, if there are pauses.
+    /// Pauses if one is due, if there are pauses.
     #[inline]
-    pub(crate) fn spend(
-        pause: Option<&Self>,
-        instructions: u32,
-        occupancy: &Occupancy<'m>,
-        pool: &BlockPool<'m>,
-    ) {
+    pub(crate) fn poll(pause: Option<&Self>, occupancy: &Occupancy<'m>, pool: &BlockPool<'m>) {
         if Pauses::BUILT
             && let Some(pause) = pause
         {
-            pause.spend_some(instructions, occupancy, pool);
+            pause.poll_now(occupancy, pool);
         }
     }
 
     // A function of its own, so that work without pauses stays short.
     #[inline(never)]
-    fn spend_some(&self, instructions: u32, occupancy: &Occupancy<'m>, pool: &BlockPool<'m>) {
-        if self.pauses.is_due_after(instructions) {
-            let view = View::new(self.jobs, occupancy, pool, self.status);
-            self.pauses.pause(&view);
-        }
+    fn poll_now(&self, occupancy: &Occupancy<'m>, pool: &BlockPool<'m>) {
+        let view = || View::new(self.jobs, occupancy, pool, self.status);
+        self.pauses.poll(view);
     }
 }

@@ -16,9 +16,9 @@ use embedded_hal::digital::{ErrorType as PinErrorType, OutputPin, PinState};
 use embedded_io::{ErrorType, Write};
 #[cfg(feature = "durable")]
 use embedded_storage::nor_flash::NorFlash;
-use meshalloc::{Controller, Ticks};
 #[cfg(feature = "durable")]
-use meshalloc::{Pauses, View};
+use meshalloc::Pauses;
+use meshalloc::{Controller, Ticks};
 
 #[cfg(feature = "durable")]
 use crate::journal::{Journal, JournalError, Recovered};
@@ -30,8 +30,8 @@ use crate::protocol::Origin;
 use crate::server::{Port, Server};
 
 /// How long the program may not look at the line, in milliseconds: the time of the watchdog. It
-/// looks in each round of the main loop, which takes a byte or tries one job, and in the pauses of
-/// an attempt. `tests/tests/it/qemu/longest.rs` has the searches that take the longest.
+/// looks in each round of the main loop, which takes a byte or tries one job, and whenever an
+/// attempt polls. `tests/tests/it/qemu/longest.rs` has the searches that take the longest.
 pub const WATCHDOG_MS: u32 = 8_000;
 
 /// The regions of the journal: equal parts of the memory that a board has for it.
@@ -284,13 +284,15 @@ impl<'m, B: Board> Processor<'m, B, Durable<B::Flash, REGIONS>> {
         if kept.may_restore() {
             // The line is not looked at meanwhile.
             let board = RefCell::new(&mut self.board);
-            let feed = |_, _: &View<'_, '_>| {
+            let feed = || {
                 if let Ok(mut board) = board.try_borrow_mut() {
                     board.feed();
                 }
+                false
             };
+            let now_ms = || board.try_borrow().map_or(0, |board| board.now_ms());
             self.server
-                .restore(recovered, &Pauses::new(FED_EVERY, &feed));
+                .restore(recovered, &Pauses::new(&feed, &|_| ()), &now_ms);
         } else {
             #[cfg(feature = "defmt")]
             defmt::error!("the journal is not read: each time the chip was reset");
@@ -389,10 +391,6 @@ impl<B: Board, K: Keep> Processor<'_, B, K> {
     }
 }
 
-/// Instructions between two feeds of the watchdog in a restore.
-#[cfg(feature = "durable")]
-const FED_EVERY: u32 = 100_000;
-
 /// The serial port of a board. Each look at it feeds the watchdog.
 struct Watched<'a, B>(&'a mut B);
 
@@ -400,6 +398,15 @@ impl<B: Board> Port for Watched<'_, B> {
     fn next(&mut self) -> Option<u8> {
         self.0.feed();
         self.0.serial().next()
+    }
+
+    fn has_next(&mut self) -> bool {
+        self.0.feed();
+        self.0.serial().has_next()
+    }
+
+    fn now_ms(&self) -> Ticks {
+        self.0.now_ms()
     }
 }
 

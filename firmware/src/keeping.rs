@@ -68,9 +68,8 @@ pub trait Keep {
     /// When it was not written.
     fn append(&mut self, record: &Record, adds: usize) -> Result<(), NoRecord>;
 
-    /// Counts the instructions of a Cortex-M4 that a recorded change took. Carrying it out again
-    /// takes as many.
-    fn worked(&mut self, instructions: u64);
+    /// Counts the milliseconds that a recorded change took. Carrying it out again takes as many.
+    fn worked(&mut self, ms: Ticks);
 
     /// Whether a checkpoint is to be written at the next opportunity.
     fn is_due(&self) -> bool;
@@ -121,7 +120,7 @@ impl Keep for Forgetful {
         Ok(())
     }
 
-    fn worked(&mut self, _: u64) {}
+    fn worked(&mut self, _: Ticks) {}
 
     fn is_due(&self) -> bool {
         false

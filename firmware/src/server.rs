@@ -80,25 +80,32 @@ pub struct Server<'m, K = Forgetful> {
     /// Whether the end of a lease could not be recorded. It is not tried again before another
     /// record was written.
     has_no_lease_end: bool,
-    /// A change whose attempt takes longer than about this many instructions is answered then. The
-    /// server looks at the line several times as often.
-    slice: u32,
+    /// A change whose attempt takes longer than this many milliseconds is answered then.
+    slice: Ticks,
     front: Front,
     /// The number of overruns already reported to `rate`, for which each counts as a byte.
     #[cfg(feature = "rates")]
     overruns_heard: u32,
 }
 
-/// About 20 ms at 16 MHz.
-const SLICE_INSTRUCTIONS: u32 = 200_000;
+/// Milliseconds until a change is answered whose attempt takes longer.
+const SLICE: Ticks = 20;
 
-/// A line in both directions, which the server also reads in pauses.
+/// A line in both directions, which the server also reads in pauses, and a clock.
 pub trait Port: Write {
     /// The next byte, if one has come.
     fn next(&mut self) -> Option<u8>;
+
+    /// Whether another byte has come. Long work polls this, at least every 50 ms and mostly far
+    /// more often, so it should be short.
+    fn has_next(&mut self) -> bool;
+
+    /// The milliseconds of a clock that goes on while the server works.
+    fn now_ms(&self) -> Ticks;
 }
 
-/// Bytes that have come, and a line for the replies.
+/// Bytes that have come, and a line for the replies. Its clock stands still, so a change is
+/// answered when its attempt is made, or before another frame that has come.
 #[derive(Debug)]
 pub struct Received<'a, W> {
     /// The bytes that have not been read yet.
@@ -110,6 +117,14 @@ pub struct Received<'a, W> {
 impl<W: Write> Port for Received<'_, W> {
     fn next(&mut self) -> Option<u8> {
         self.bytes.split_off_first().copied()
+    }
+
+    fn has_next(&mut self) -> bool {
+        !self.bytes.is_empty()
+    }
+
+    fn now_ms(&self) -> Ticks {
+        0
     }
 }
 
@@ -146,7 +161,7 @@ impl<'m, F: NorFlash, const REGIONS: usize> Server<'m, Durable<F, REGIONS>> {
         pauses: &meshalloc::Pauses<'_>,
     ) -> Self {
         let mut server = Server::unrestored(controller, boot, journal);
-        server.restore(recovered, pauses);
+        server.restore(recovered, pauses, &|| 0);
         server
     }
 
@@ -162,12 +177,19 @@ impl<'m, F: NorFlash, const REGIONS: usize> Server<'m, Durable<F, REGIONS>> {
     /// a reset ([`Origin::Unread`]).
     ///
     /// The changes since the last checkpoint are carried out again, which may take as long as it
-    /// did then; `pauses` is called meanwhile.
-    pub fn restore(&mut self, recovered: Recovered, pauses: &meshalloc::Pauses<'_>) {
+    /// did then, by the milliseconds of `now_ms`; `pauses` is called meanwhile.
+    pub fn restore(
+        &mut self,
+        recovered: Recovered,
+        pauses: &meshalloc::Pauses<'_>,
+        now_ms: &dyn Fn() -> Ticks,
+    ) {
+        let begun = now_ms();
         let sessions = &mut self.front.sessions;
         self.front.origin = self
             .keep
             .restore(recovered, &mut self.controller, sessions, pauses);
+        self.keep.worked(now_ms().wrapping_sub(begun));
         self.ahead = self.controller.clock();
         // Nothing is erased before a change needs it.
         self.has_no_checkpoint = self.front.origin == Origin::Unread
@@ -204,7 +226,7 @@ impl<'m, K> Server<'m, K> {
             ahead: 0,
             has_no_checkpoint: false,
             has_no_lease_end: false,
-            slice: SLICE_INSTRUCTIONS,
+            slice: SLICE,
             front: Front {
                 decoder: Decoder::new(),
                 buffer: ServerFrameBuffer::new(),
@@ -221,11 +243,11 @@ impl<'m, K> Server<'m, K> {
         }
     }
 
-    /// The same server with another slice: it answers a change whose attempt takes longer than
-    /// about this many instructions then, and looks at the line several times as often.
+    /// The same server with another slice: it answers a change whose attempt takes longer than this
+    /// many milliseconds then; with 0 in the first pause.
     #[must_use]
-    pub fn pausing_after(mut self, instructions: u32) -> Self {
-        self.slice = instructions;
+    pub const fn pausing_after(mut self, ms: Ticks) -> Self {
+        self.slice = ms;
         self
     }
 
@@ -298,7 +320,7 @@ impl<K: Keep> Server<'_, K> {
         if self.controller.is_scheduling() {
             let mut meanwhile = Meanwhile::new(&mut self.front, port, self.slice, None);
             meanwhile.during(|pauses| self.controller.advance(Some(pauses)));
-            self.keep.worked(meanwhile.spent);
+            self.keep.worked(meanwhile.spent());
             result = meanwhile.result;
         } else if self.is_lease_due() {
             result = self.end_lease(port);

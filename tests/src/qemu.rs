@@ -18,6 +18,8 @@ use std::time::{Duration, Instant};
 use meshalloc::{Change, Happened, Ticks};
 use meshalloc_firmware::boards::{self, BOARDS, Emulator, Info};
 use meshalloc_firmware::{Client, ClientError, IoLine, Line, Options};
+use object::read::elf::ElfFile32;
+use object::{Endianness, Object, ObjectSymbol};
 use tempfile::TempDir;
 
 use crate::rig::{Answer, Granted, LeaseEnded};
@@ -41,6 +43,7 @@ pub const REQUIRE: &str = "MESHALLOC_REQUIRE_QEMU";
 #[derive(Debug)]
 pub struct Qemu {
     child: Child,
+    image: PathBuf,
     monitor: UnixStream,
     /// Holds the sockets of the serial port and the monitor, and the log.
     folder: TempDir,
@@ -174,6 +177,7 @@ impl Qemu {
         match ready {
             Ok(monitor) => Ok(Qemu {
                 child,
+                image: image.into(),
                 monitor,
                 folder,
             }),
@@ -237,6 +241,30 @@ impl Qemu {
             Ok(dump.as_file().metadata()?.len() == bytes)
         })?;
         fs::read(&dump)
+    }
+
+    /// The longest time so far for which the firmware of [`Qemu::start_counting`] did not look at
+    /// its line, in milliseconds at 16 MHz and 1.5 cycles an instruction.
+    ///
+    /// # Panics
+    ///
+    /// When QEMU has ended, or the image keeps no such time.
+    pub fn longest_slice_ms(&mut self) -> f64 {
+        let data = fs::read(&self.image).expect("the image is there");
+        let elf = ElfFile32::<Endianness>::parse(&*data).expect("the image is an ELF file");
+        let has_name = |symbol: &_| {
+            let name = ObjectSymbol::name(symbol);
+            name.is_ok_and(|name| name.contains("COMMAND_TICKS"))
+        };
+        let record = elf.symbols().find(has_name);
+        let record = record.expect("the image for QEMU keeps times");
+        // The last word of the record.
+        let word = self.peek(record.address() + record.size() - 4, 4);
+        let word = word.expect("QEMU writes its memory");
+        let ticks = u32::from_le_bytes(word.try_into().expect("four bytes"));
+        // SysTick has 168 MHz in QEMU, an instruction takes 64 ns.
+        let instructions = f64::from(ticks) / (0.168 * 64.0);
+        instructions * 1.5 / 16_000.0
     }
 
     /// A function that resets the chip, or ends QEMU with SIGKILL, from another thread.

@@ -1,13 +1,13 @@
 //! How many instructions the firmware takes: the tables of `instructions.md`.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use clap::builder::PossibleValuesParser;
 use meshalloc::{SchedulerKind, StrategyKind};
 
 use crate::image::{self, DESCRIBED, Image, MACHINE, MAIN};
 use crate::setup;
 use crate::shell::shell;
-use crate::tables::{Row, Table};
+use crate::tables::Table;
 
 /// The options of `cargo xtask instructions`.
 #[derive(clap::Args)]
@@ -23,8 +23,8 @@ pub(crate) struct Options {
         value_parser = PossibleValuesParser::new(TABLES.map(|(name, ..)| name))
     )]
     only: Vec<String>,
-    /// Only the rows of these strategies, separated by commas, in the tables of commands and
-    /// slices; the tables keep their other rows
+    /// Only the rows of these strategies, separated by commas, in the table of commands; the table
+    /// keeps its other rows
     #[arg(
         long,
         value_name = "NAME,...",
@@ -36,20 +36,14 @@ pub(crate) struct Options {
 }
 
 /// The tables, the features of their images, and whether they have a row for each strategy.
-const TABLES: [(&str, &str, bool); 4] = [
+const TABLES: [(&str, &str, bool); 3] = [
     // Every command.
     ("commands", "default,qemu", true),
     // Decisions with foresight, for each budget.
     ("decisions", "default,qemu", false),
     // Scheduling passes.
     ("passes", "default,qemu", false),
-    // The longest slices.
-    (SLICES, "default,qemu,journal", true),
 ];
-const SLICES: &str = "slices";
-/// Instructions of a slice: 50 ms at 16 MHz and 1.5 cycles an instruction are 533,333. A cell has
-/// two digits, so 530,000 may stand for up to 534,999.
-const SLICE_MAX: u64 = 520_000;
 
 /// Where a table stands.
 const fn in_page(name: &'static str) -> Table {
@@ -114,21 +108,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             }
             (true, false) => table.write(&rows)?,
         }
-        if name == SLICES {
-            let longer: Vec<_> = rows.iter().filter(|row| is_too_long(row)).collect();
-            ensure!(longer.is_empty(), "longer than {SLICE_MAX}: {longer:?}");
-        }
     }
     Ok(())
 }
 
-/// Whether this row has a slice that is longer than it may be.
-fn is_too_long(row: &Row) -> bool {
-    let mut numbers = row.iter().filter_map(|cell| cell.parse::<u64>().ok());
-    numbers.any(|slice| slice > SLICE_MAX)
-}
-
-/// Counts the instructions of strategies that have no row in the tables of commands and slices.
+/// Counts the instructions of strategies that have no row in the table of commands.
 pub(crate) fn add_missing() -> Result<()> {
     for (name, _, is_by_strategy) in TABLES {
         let strategies = in_page(name).lacks(&names())?;

@@ -4,7 +4,7 @@ use super::Controller;
 use crate::grid::Block;
 use crate::jobs::JobSlot;
 use crate::message::FaultReport;
-use crate::pause::{LOOK_INSTRUCTIONS, Pause, Pauses};
+use crate::pause::{Pause, Pauses};
 use crate::request::Ticks;
 use crate::scheduler::{ServedScheduler, Trigger};
 use crate::strategy::ServedStrategy;
@@ -29,7 +29,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
         let is_on = |job: &&JobSlot| {
             let mut blocks = pool.iter(job.blocks());
             blocks.any(|held| {
-                Pause::spend(pause, LOOK_INSTRUCTIONS, occupancy, pool);
+                Pause::poll(pause, occupancy, pool);
                 occupancy.grid().overlap(held, block)
             })
         };

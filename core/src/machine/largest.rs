@@ -10,13 +10,13 @@ use crate::node::NodeId;
 use crate::occupancy::Occupancy;
 
 /// The largest free box, the first of these in the order of their first processors. `None` if no
-/// processor is free, or the grid has more than [`DESCRIBED_MAX`] dimensions. `spend` is called
-/// with the instructions that were spent. Only if nothing is pending.
+/// processor is free, or the grid has more than [`DESCRIBED_MAX`] dimensions. It calls
+/// `poll` in between ([`Pauses`](crate::Pauses)). Only if nothing is pending.
 ///
 /// # Time complexity
 ///
 /// O(N * lines of N processors * lines of a box) in the worst case; mostly far less.
-pub(crate) fn largest_box(occupancy: &Occupancy<'_>, spend: &dyn Fn(u32)) -> Option<Block> {
+pub(crate) fn largest_box(occupancy: &Occupancy<'_>, poll: &dyn Fn()) -> Option<Block> {
     let grid = occupancy.grid();
     let n = grid.dimensions();
     if n > DESCRIBED_MAX {
@@ -25,7 +25,7 @@ pub(crate) fn largest_box(occupancy: &Occupancy<'_>, spend: &dyn Fn(u32)) -> Opt
     let side = |at: usize| u32::from(grid.side(at));
     let mut best: Option<(u32, NodeId, Extents)> = None;
     for node in (0..grid.nodes()).map(NodeId) {
-        spend(100);
+        poll();
         let Some(start) = grid.coordinates(node) else {
             continue;
         };
@@ -49,7 +49,7 @@ pub(crate) fn largest_box(occupancy: &Occupancy<'_>, spend: &dyn Fn(u32)) -> Opt
                     for (z, w) in (0..w).flat_map(|w| (0..z).map(move |z| (z, w))) {
                         run = run.min(free_run(occupancy, &start, [y - 1, z, w]));
                     }
-                    spend(100 * z * w);
+                    poll();
                     let size = run * y * z * w;
                     if best.is_none_or(|(most, ..)| size > most) && run > 0 {
                         let extents = [run, y, z, w].map(|extent| extent as u16);

@@ -51,7 +51,7 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
         let (mut last, mut sorted) = (None, 0);
         while let Some(job) = self.jobs.sort_next(last, sorted, self.now) {
             (last, sorted) = (Some(job), sorted + 1);
-            self.spend(500 + 10 * sorted as u32);
+            self.poll();
         }
     }
 
@@ -241,7 +241,7 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
     /// The first expected end of a running job or of a reservation after `time`; of all if `time`
     /// is `None`.
     fn end_after(&mut self, time: Option<Ticks>) -> Option<Ticks> {
-        self.spend_on_jobs();
+        self.poll();
         let jobs = self.jobs.running_sorted().chain(self.jobs.reserved());
         let ends = jobs.filter_map(|job| job.ends(self.now));
         ends.filter(|&end| time.is_none_or(|time| end > time)).min()
@@ -298,7 +298,7 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
         let mut at = 0;
         // No iterator over jobs can live across a pause, so each step counts from the first job.
         loop {
-            self.spend(100 + 30 * at as u32);
+            self.poll();
             let next = self.jobs.reserved_before(until).nth(at);
             let Some(start) = next.and_then(JobSlot::reserved_from) else {
                 return false;
@@ -310,20 +310,15 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
         }
     }
 
-    /// All jobs were looked at.
-    fn spend_on_jobs(&self) {
-        self.spend(500 + 60 * (self.jobs.waiting_len() + self.jobs.running_len()));
-    }
-
-    fn spend(&self, instructions: u32) {
+    fn poll(&self) {
         let pause = Pause::with_jobs(self.pauses, self.jobs);
         let (occupancy, pool) = self.allocator.parts();
-        Pause::spend(pause.as_ref(), instructions, occupancy, pool);
+        Pause::poll(pause.as_ref(), occupancy, pool);
     }
 
     /// The number of free processors at `time`, by estimates.
     fn free_at(&mut self, time: Ticks) -> u32 {
-        self.spend_on_jobs();
+        self.poll();
         let ended = |job: &&JobSlot| job.ends(self.now).is_some_and(|end| end <= time);
         let freed: u32 = self
             .jobs

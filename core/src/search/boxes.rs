@@ -168,7 +168,7 @@ pub(crate) fn first_of_sides(
         return None;
     }
     let steps = rule.steps(&[sides.w, sides.h]);
-    draft.spend_passes(2 + passes_along(sides.w) + passes_along(sides.h), grid);
+    draft.poll();
     let bases = all_bases(occupancy, sides, scratch.words());
     let stride = occupancy.stride();
     let mut words = bases.iter().enumerate();
@@ -177,11 +177,6 @@ pub(crate) fn first_of_sides(
         (hit != 0).then(|| Coord::of_lowest(hit, at, stride))
     })?;
     Some(Submesh { base, sides }.into())
-}
-
-/// The passes over the machine that [`leave_starts`] makes for this extent.
-pub(super) const fn passes_along(extent: u16) -> u32 {
-    (extent as u32).next_power_of_two().ilog2()
 }
 
 /// The extents of a request in every dimension.
@@ -203,7 +198,7 @@ fn along(
     check_sides(layout, extents.iter().copied().enumerate())?;
     let (bases, spare) = free_nodes(occupancy, scratch);
     for (dimension, &extent) in extents.iter().enumerate() {
-        draft.spend_passes(passes_along(extent), occupancy.grid());
+        draft.poll();
         leave_starts(layout, dimension, extent, bases, spare).map_err(|_| NoneLeft {
             dimensions: dimension + 1,
         })?;
@@ -212,7 +207,7 @@ fn along(
         None => first_node(bases).ok_or(NoneLeft { dimensions: 0 })?,
         Some(steps) => {
             let is_allowed = |&node: &u32| {
-                draft.spend(100);
+                draft.poll();
                 steps.allow(layout.grid(), node)
             };
             let dimensions = extents.len();

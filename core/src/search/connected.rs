@@ -96,7 +96,7 @@ impl<'s> Components<'s> {
                 at += 1;
                 continue;
             }
-            draft.spend(200);
+            draft.poll();
             processors += runs.count_ones();
             if processors >= enough {
                 break;
@@ -219,7 +219,7 @@ pub(crate) fn grow(
             rows[at] = 0;
             let first = at as u32 * WORD_BITS;
             beside &= ones(height - first);
-            draft.spend(60 * stride as u32 * beside.count_ones());
+            draft.poll();
             while beside != 0 {
                 let bit = beside.trailing_zeros();
                 beside &= beside - 1;

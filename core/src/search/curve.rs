@@ -282,7 +282,7 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
             while missing > 0 && !run.is_empty() {
                 let part = self.line.part(run.start, missing.min(run.end - run.start));
                 selection.fill(part);
-                self.draft.spend(500);
+                self.draft.poll();
                 missing -= part.area();
                 run.start += part.area();
             }
@@ -310,7 +310,7 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
             let place = number as u32 * WORD_BITS;
             if place.is_multiple_of(PLACES) {
                 // This also covers the work on the intervals in these places.
-                self.draft.spend(100 * PLACES);
+                self.draft.poll();
                 words = self.words(place);
             }
             words[(place % PLACES / WORD_BITS) as usize]
@@ -403,9 +403,9 @@ pub(crate) fn propose_along_hilbert(
     // All processors are one row.
     let busy = occupancy.busy_row(0);
     let is_free = &|node: u32| !bit(busy, node);
-    let spend = &|instructions| draft.spend(instructions);
+    let poll = &|| draft.poll();
     let words = &|| {
-        let mut walk = Walk::new(grid, spend);
+        let mut walk = Walk::new(grid, poll);
         (0..words_for(nodes)).map(move |_| {
             let free = walk.by_ref().take(WORD_BITS as usize).enumerate();
             free.fold(0, |word, (at, node)| word | Word::from(is_free(node)) << at)
@@ -416,7 +416,7 @@ pub(crate) fn propose_along_hilbert(
     };
     let chosen = &mut scratch[..words_for(nodes)];
     chosen.fill(0);
-    let from_start = Walk::new(grid, spend).skip(start as usize);
+    let from_start = Walk::new(grid, poll).skip(start as usize);
     for node in from_start
         .filter(|&node| is_free(node))
         .take(processors as usize)

@@ -212,7 +212,7 @@ impl<'a, 'm> Halves<'a, 'm> {
                     None => free.bases.is_any_in(root).then_some(root),
                 };
                 // The other halves on the way up and down were looked at.
-                draft.spend(10_000);
+                draft.poll();
                 let Some(around) = around else {
                     break;
                 };
@@ -268,7 +268,7 @@ impl<'a, 'm> Halves<'a, 'm> {
                 found = Some(node);
                 break;
             }
-            draft.spend(200 + 40 * u32::from(node.sides.h));
+            draft.poll();
             let [left, right] = halves(node);
             let left_free = self.selection.free_in(left);
             let right_free = free - left_free;

@@ -51,22 +51,22 @@ pub(crate) struct Walk<'g> {
     bits: u32,
     next: u32,
     looks: u32,
-    spend: &'g dyn Fn(u32),
+    poll: &'g dyn Fn(),
 }
 
-/// Looks at places for which a walk spends at once.
+/// Looks at places between two polls.
 const LOOKS: u32 = 16;
 
 impl<'g> Walk<'g> {
-    /// The walk through a grid of at most [`CURVE_BITS_MAX`]. It calls `spend` with the
-    /// instructions of every [`LOOKS`] looks at a place.
-    pub(crate) const fn new(grid: &'g Grid, spend: &'g dyn Fn(u32)) -> Self {
+    /// The walk through a grid of at most [`CURVE_BITS_MAX`]. It calls `poll` at every
+    /// [`LOOKS`] looks at a place.
+    pub(crate) const fn new(grid: &'g Grid, poll: &'g dyn Fn()) -> Self {
         Walk {
             grid,
             bits: bits(grid),
             next: 0,
             looks: 0,
-            spend,
+            poll,
         }
     }
 
@@ -128,7 +128,7 @@ impl Iterator for Walk<'_> {
         let n = self.grid.dimensions();
         while self.next >> curve_bits(self.grid) == 0 {
             if self.looks.is_multiple_of(LOOKS) {
-                (self.spend)(LOOKS * (200 + 40 * curve_bits(self.grid)));
+                (self.poll)();
             }
             self.looks += 1;
             let place = self.next;
@@ -154,7 +154,7 @@ mod tests {
     fn each_processor_is_visited_once_and_in_a_cube_the_next_one_is_a_neighbour() {
         for sides in [&[4, 4][..], &[8, 8, 8], &[2, 2, 2, 2], &[16], &[4, 4, 4, 4]] {
             let grid = Grid::mesh(sides).unwrap();
-            let walk: Vec<u32> = Walk::new(&grid, &|_| ()).collect();
+            let walk: Vec<u32> = Walk::new(&grid, &|| ()).collect();
             let coordinates = |&node: &u32| grid.coordinates(crate::NodeId(node)).unwrap();
             for pair in walk.windows(2) {
                 let (one, other) = (coordinates(&pair[0]), coordinates(&pair[1]));
@@ -177,7 +177,7 @@ mod tests {
         ];
         for sides in all {
             let grid = Grid::mesh(sides).unwrap();
-            let walk = Walk::new(&grid, &|_| ());
+            let walk = Walk::new(&grid, &|| ());
             let processor = |place| {
                 let coordinates = walk.coordinates(place).map(|at| at as u16);
                 Some(grid.node(&coordinates[..sides.len()])?.0)
@@ -192,6 +192,6 @@ mod tests {
     #[test]
     fn places_outside_are_skipped() {
         let grid = Grid::mesh(&[3, 2]).unwrap();
-        assert!(Walk::new(&grid, &|_| ()).eq([0, 1, 4, 3, 5, 2]));
+        assert!(Walk::new(&grid, &|| ()).eq([0, 1, 4, 3, 5, 2]));
     }
 }

@@ -110,7 +110,7 @@ struct Search<'s> {
     blocks: &'s [Arcs],
     /// The arcs of the dimensions above the present one, in positions.
     arcs: Arcs,
-    spend: &'s dyn Fn(u32),
+    poll: &'s dyn Fn(),
     visit: &'s mut dyn FnMut(&[Arc]),
 }
 
@@ -367,8 +367,8 @@ impl<'a> Planes<'a> {
     }
 
     /// Calls `visit` once for every maximal free box that meets each of these blocks, at most
-    /// [`MEETING_MAX`], which are among those given to [`Planes::new`] and free. It calls `spend`
-    /// with the instructions in between.
+    /// [`MEETING_MAX`], which are among those given to [`Planes::new`] and free. It calls `poll`
+    /// in between.
     ///
     /// # Time complexity
     ///
@@ -376,7 +376,7 @@ impl<'a> Planes<'a> {
     pub(crate) fn for_each_maximal_meeting(
         &mut self,
         blocks: &[Block],
-        spend: &dyn Fn(u32),
+        poll: &dyn Fn(),
         visit: &mut dyn FnMut(&[Arc]),
     ) {
         let mut bands = [Arcs::default(); MEETING_MAX];
@@ -388,7 +388,7 @@ impl<'a> Planes<'a> {
         let mut search = Search {
             blocks: &bands[..blocks.len()],
             arcs: Arcs::default(),
-            spend,
+            poll,
             visit,
         };
         let all = &self.free[..self.len(level)];
@@ -487,7 +487,7 @@ impl<'a> Planes<'a> {
         spare: &mut [Word],
         search: &mut Search<'_>,
     ) -> bool {
-        (search.spend)(300 + 20 * next.len() as u32);
+        (search.poll)();
         let slab = self.len(level - 1);
         let (free, walls) = next.split_at(slab);
         if free.iter().all(|&free| free == 0) {
@@ -685,7 +685,7 @@ mod tests {
         let mut planes = Planes::new(&occupancy, [job].into_iter(), &[], &mut memory);
         let at_end = |planes: &mut Planes<'_>, blocks: &[Block]| {
             let mut found = Vec::new();
-            planes.for_each_maximal_meeting(blocks, &|_| (), &mut |arcs| {
+            planes.for_each_maximal_meeting(blocks, &|| (), &mut |arcs| {
                 let found_block = block_of(&grid, arcs);
                 if grid.overlap(found_block, block([0, side - 3], [2, 6])) {
                     found.push(found_block);
@@ -732,7 +732,7 @@ mod tests {
         let mut planes = Planes::new(&occupancy, [job].into_iter(), &[], &mut memory);
         planes.release(job);
         let mut found = Vec::new();
-        planes.for_each_maximal_meeting(&[job], &|_| (), &mut |arcs| {
+        planes.for_each_maximal_meeting(&[job], &|| (), &mut |arcs| {
             found.push(block_of(&grid, arcs));
         });
         assert_eq!(found, [block([0, 0], [2, 1]), block([0, 0], [1, side])]);
@@ -788,7 +788,7 @@ mod tests {
             let mut planes = Planes::new(&occupancy, blocks.iter().copied(), &fixed, &mut memory);
             let found = |planes: &mut Planes<'_>, blocks: &[Block]| {
                 let mut found = Vec::new();
-                planes.for_each_maximal_meeting(blocks, &|_| (), &mut |arcs| found.push(block_of(&grid, arcs).into_raw()));
+                planes.for_each_maximal_meeting(blocks, &|| (), &mut |arcs| found.push(block_of(&grid, arcs).into_raw()));
                 found.sort_unstable();
                 found
             };

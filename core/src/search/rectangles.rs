@@ -73,7 +73,7 @@ fn first_fit_of_several_words(
     scratch: Scratch<'_>,
     draft: &Draft<'_, '_>,
 ) -> Option<Coord> {
-    draft.spend_passes(1, occupancy.grid());
+    draft.poll();
     if let Some(blocks) = FewBlocks::of(occupancy) {
         return blocks.first_fit(sides);
     }
@@ -98,7 +98,7 @@ fn first_fit_of_any_width(
     scratch: &mut [Word],
     draft: &Draft<'_, '_>,
 ) -> Option<Coord> {
-    draft.spend_passes(1, occupancy.grid());
+    draft.poll();
     let stride = occupancy.stride();
     let busy = occupancy.busy_rows();
     let window = usize::from(sides.h);
@@ -121,8 +121,8 @@ fn first_fit_of_any_width(
 /// ```
 ///
 /// If `acc & known` is not zero the window is free. Otherwise the rows below `seen` are ANDed one
-/// by one, to find the row above which the next window begins. The pass that a search spends covers
-/// each row once; the rows that are read again are spent here.
+/// by one, to find the row above which the next window begins. The rows that are read again are
+/// polled for here.
 fn first_fit_in_words(
     busy: &[Word],
     stride: usize,
@@ -170,12 +170,11 @@ fn first_fit_in_words(
                 return Some(Coord::new(x as u16, base as u16));
             }
         }
-        let lowest_new = row;
         while alive {
             row -= 1;
             alive = and_row(acc, above, &starts[words(row)]);
         }
-        draft.spend(((lowest_new - row) * (40 + 12 * stride)) as u32);
+        draft.poll();
         (base, seen) = (row + 1, top);
         known.copy_from_slice(above);
     }
@@ -238,8 +237,7 @@ pub(super) fn keep_taller(bases: &mut [Word], stride: usize, known: u16, h: u16)
     }
 }
 
-/// Calls `visit` for every maximal free submesh, each once, and `spend` for the instructions in
-/// between.
+/// Calls `visit` for every maximal free submesh, each once, and `poll` in between.
 ///
 /// For each pair of a bottom and a top row, the runs of the AND of the rows between are as wide as
 /// can be. A run is maximal if something busy stops it both below and above:
@@ -260,10 +258,10 @@ pub(super) fn keep_taller(bases: &mut [Word], stride: usize, known: u16, h: u16)
 /// see the free submesh list.
 pub(crate) fn for_each_maximal(
     occupancy: &Occupancy<'_>,
-    spend: &dyn Fn(u32),
+    poll: &dyn Fn(),
     mut visit: impl FnMut(Submesh),
 ) {
-    any_maximal(occupancy, spend, |free| {
+    any_maximal(occupancy, poll, |free| {
         visit(free);
         false
     });
@@ -280,26 +278,26 @@ pub(crate) fn fits_somewhere(
     rule: Option<Rule<'_>>,
     draft: &Draft<'_, '_>,
 ) -> bool {
-    let spend = |instructions| draft.spend(instructions);
-    any_maximal(occupancy, &spend, |free| has_room(free, request, rule))
+    let poll = || draft.poll();
+    any_maximal(occupancy, &poll, |free| has_room(free, request, rule))
 }
 
 /// Whether any maximal free submesh is `wanted`; calls it until one is.
 fn any_maximal(
     occupancy: &Occupancy<'_>,
-    spend: &dyn Fn(u32),
+    poll: &dyn Fn(),
     wanted: impl FnMut(Submesh) -> bool,
 ) -> bool {
     match LONG_WORDS && occupancy.stride() == 1 {
-        true => any_maximal_in::<1>(occupancy, spend, wanted),
-        false => any_maximal_in::<STRIDE_MAX>(occupancy, spend, wanted),
+        true => any_maximal_in::<1>(occupancy, poll, wanted),
+        false => any_maximal_in::<STRIDE_MAX>(occupancy, poll, wanted),
     }
 }
 
 /// The same in rows of at most `N` words: with one the compiler keeps rows in registers.
 fn any_maximal_in<const N: usize>(
     occupancy: &Occupancy<'_>,
-    spend: &dyn Fn(u32),
+    poll: &dyn Fn(),
     mut wanted: impl FnMut(Submesh) -> bool,
 ) -> bool {
     let rows = occupancy.grid().rows() as usize;
@@ -321,9 +319,7 @@ fn any_maximal_in<const N: usize>(
             // All that is free from this row on is free in the row below as well.
             continue;
         }
-        let mut instructions = 100;
         for top in bottom..rows {
-            instructions += 60 + 60 * stride as u32;
             row.copy_from_slice(above);
             read(Some(top + 1), above);
             let (mut stopped_below, mut stopped_above) = (0, 0);
@@ -340,7 +336,6 @@ fn any_maximal_in<const N: usize>(
                 continue;
             }
             for (x, w) in runs(free) {
-                instructions += 300;
                 let span = Span::new(x, w);
                 if span.any(below) && span.any(above) {
                     let h = (top - bottom + 1) as u16;
@@ -350,7 +345,7 @@ fn any_maximal_in<const N: usize>(
                 }
             }
         }
-        spend(instructions);
+        poll();
     }
     false
 }

@@ -156,7 +156,7 @@ impl<'a, 'm> Selection<'a, 'm> {
             for (x, w) in runs(row).filter(is_new) {
                 let above = rows_from(y + 1);
                 let h = 1 + above.take_while(|row| has_run(row, (x, w))).count();
-                draft.spend(100 * h as u32);
+                draft.poll();
                 draft.push(Submesh::new(x as u16, y as u16, w as u16, h as u16));
             }
         }

@@ -16,7 +16,7 @@ use super::boxes::first_rectangle;
 use super::columns::Scratch;
 use super::rectangles::{keep_taller, keep_wider, wide_bases};
 use crate::blocks::Draft;
-use crate::grid::{Block, Grid, MESH_SIDE_MAX};
+use crate::grid::{Block, MESH_SIDE_MAX};
 use crate::layout::STRIDE_MAX;
 use crate::mesh::{Coord, Sides};
 use crate::occupancy::Occupancy;
@@ -47,7 +47,6 @@ pub(crate) struct Staircase<'a, 's> {
     /// has something else.
     known: u16,
     starts: &'s mut [Word],
-    grid: &'a Grid,
 }
 
 impl<'a, 's> Staircase<'a, 's> {
@@ -66,7 +65,6 @@ impl<'a, 's> Staircase<'a, 's> {
             most: u16::MAX,
             known: 0,
             starts: &mut scratch[..busy.len()],
-            grid: occupancy.grid(),
         }
     }
 
@@ -84,7 +82,7 @@ impl<'a, 's> Staircase<'a, 's> {
             Growing::Height => sides.rotated(),
         };
         if across <= self.most && len > self.len {
-            draft.spend_passes(1, self.grid);
+            draft.poll();
             self.look(len, draft);
         }
         across <= self.most
@@ -104,7 +102,7 @@ impl<'a, 's> Staircase<'a, 's> {
     /// The first base node in row-major order at which a submesh of the latest width and of this
     /// height is free. Where widths grow.
     pub(crate) fn first_base(&mut self, height: u16, draft: &mut Draft<'_, '_>) -> Option<Coord> {
-        draft.spend_passes(1, self.grid);
+        draft.poll();
         self.lengthen();
         let stride = self.stride;
         let behind = usize::from(height) * stride;
@@ -118,7 +116,7 @@ impl<'a, 's> Staircase<'a, 's> {
                 common &= self.starts.get(at).copied().unwrap_or(0);
                 at += stride;
             }
-            draft.spend((20 * (at - first) / stride) as u32);
+            draft.poll();
             if common != 0 {
                 return Some(Coord::of_lowest(common, first, stride));
             }
@@ -151,8 +149,8 @@ impl<'a, 's> Staircase<'a, 's> {
     }
 }
 
-/// The most rows above each other with a bit in common. A pass was spent; the rows that are read
-/// again are spent here.
+/// The most rows above each other with a bit in common. It polls for the rows that are
+/// read again.
 ///
 /// ```text
 ///   row 4  1 . .     so far `tallest` is 2; are there 3 rows?
@@ -174,7 +172,7 @@ fn tallest(rows: &[Word], stride: usize, draft: &Draft<'_, '_>) -> u16 {
                 at -= stride;
                 common &= rows[at];
             }
-            draft.spend((20 * (top - at) / stride) as u32);
+            draft.poll();
             if common == 0 {
                 top = at + stride + tallest;
                 continue;

@@ -1,7 +1,7 @@
 //! The box with the best surroundings on any grid: best fit and the busy list.
 
 use super::arcs::{Arc, Arcs, Side, arcs_of, block_of};
-use super::boxes::{check_sides, free_nodes, leave_starts, nodes, padded, passes_along};
+use super::boxes::{check_sides, free_nodes, leave_starts, nodes, padded};
 use super::orders::each_order;
 use super::steps::Rule;
 use super::turned::keep_below;
@@ -75,11 +75,11 @@ fn best(
     let layout = occupancy.layout();
     let grid = layout.grid();
     // There are many orders, of which most may be too long for a side.
-    draft.spend(100 * extents.len() as u32);
+    draft.poll();
     check_sides(layout, extents.iter().copied().enumerate()).ok()?;
     let (bases, spare) = free_nodes(occupancy, scratch);
     for (dimension, &extent) in extents.iter().enumerate() {
-        draft.spend_passes(passes_along(extent), grid);
+        draft.poll();
         leave_starts(layout, dimension, extent, bases, spare).ok()?;
     }
     for (dimension, &extent) in extents.iter().enumerate() {
@@ -89,16 +89,10 @@ fn best(
         }
     }
     let bases = &*bases;
-    // About how many instructions a place takes.
-    let instructions = extents.len() as u32
-        * match value {
-            Value::OfBase => 300,
-            Value::OfBoundary => 700,
-        };
     let steps = rule.map(|rule| rule.steps(extents));
     let mut best: Option<(u32, Block)> = None;
     for base in nodes(bases) {
-        draft.spend(instructions);
+        draft.poll();
         if steps.is_some_and(|steps| !steps.allow(grid, base)) {
             continue;
         }

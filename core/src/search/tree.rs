@@ -2,7 +2,6 @@
 
 use super::boxes::{
     NoneLeft, Nothing, check_sides, first_node, first_rectangle, free_nodes, leave_starts,
-    passes_along,
 };
 use super::columns::Scratch;
 use super::failed::Failed;
@@ -170,7 +169,7 @@ pub(crate) fn first_along(
     }
     let (bases, spare) = free_nodes(occupancy, scratch);
     for ((dimension, &radix), dimensions) in notation.stars().zip(radices).zip(1..) {
-        draft.spend_passes(passes_along(radix), occupancy.grid());
+        draft.poll();
         let none_left = |Nothing| NoneLeft { dimensions };
         leave_starts(layout, dimension, radix, bases, spare).map_err(none_left)?;
         let axis = layout.axis(dimension);
@@ -184,14 +183,14 @@ pub(crate) fn first_along(
     let mut extents = [1; DIMENSIONS_MAX];
     for (dimension, &radix) in notation.stars().zip(radices) {
         extents[dimension] = radix;
-        draft.spend_passes(passes_along(radix), occupancy.grid());
+        draft.poll();
         let axis = layout.axis(dimension);
         // With all nodes of a ring, every start is the same box.
         let around = u32::from(radix) == axis.side;
         keep_least(axis, if around { 1 } else { axis.side }, bases, spare);
     }
     for dimension in notation.selects() {
-        draft.spend_passes(1, occupancy.grid());
+        draft.poll();
         let axis = layout.axis(dimension);
         keep_least(axis, axis.side, bases, spare);
     }

@@ -216,7 +216,7 @@ impl Strategy for AnyStrategy<'_> {
         fn arrived(&mut self, request: &Request);
 
         #[inline]
-        fn end_supposing(&mut self, occupancy: &Occupancy<'_>, spend: &dyn Fn(u32));
+        fn end_supposing(&mut self, occupancy: &Occupancy<'_>, poll: &dyn Fn());
 
         fn takes_any(&self) -> bool;
 
@@ -230,21 +230,21 @@ impl Strategy for AnyStrategy<'_> {
         fn look(&mut self, outlook: Option<&Outlook<'_, '_>>);
 
         #[inline]
-        fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block, spend: &dyn Fn(u32));
+        fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block, poll: &dyn Fn());
 
         #[inline]
         fn released(
             &mut self,
             occupancy: &Occupancy<'_>,
             block: Block,
-            spend: &dyn Fn(u32),
+            poll: &dyn Fn(),
         );
 
         fn repaired(
             &mut self,
             occupancy: &Occupancy<'_>,
             block: Block,
-            spend: &dyn Fn(u32),
+            poll: &dyn Fn(),
         );
 
         fn rebuild(&mut self, occupancy: &Occupancy<'_>);

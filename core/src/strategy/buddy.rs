@@ -147,7 +147,7 @@ fn first_block(
     while side < mesh {
         let mut first: Option<Coord> = None;
         for Submesh { base, .. } in busy.submeshes() {
-            draft.spend(5_000);
+            draft.poll();
             let (left, bottom) = (base.x & !(2 * side - 1), base.y & !(2 * side - 1));
             for (x, y) in [(0, 0), (side, 0), (0, side), (side, side)] {
                 let base = Coord::new(left + x, bottom + y);

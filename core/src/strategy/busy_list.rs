@@ -160,7 +160,7 @@ fn best(
                 break;
             }
             let (row, word) = (at / stride, at % stride);
-            draft.spend(300 + 20 * u32::from(sides.h));
+            draft.poll();
             let bit = worth.trailing_zeros();
             let x = word as u32 * WORD_BITS + bit;
             let place = Submesh {

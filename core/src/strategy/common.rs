@@ -62,7 +62,7 @@ macro_rules! keep_bounds {
             &mut self,
             occupancy: &Occupancy<'_>,
             block: crate::grid::Block,
-            _spend: &dyn Fn(u32),
+            _poll: &dyn Fn(),
         ) {
             crate::search::columns::raise(occupancy, self.workspace.words, block);
         }
@@ -71,7 +71,7 @@ macro_rules! keep_bounds {
             &mut self,
             occupancy: &Occupancy<'_>,
             block: crate::grid::Block,
-            _spend: &dyn Fn(u32),
+            _poll: &dyn Fn(),
         ) {
             crate::search::columns::raise(occupancy, self.workspace.words, block);
         }
@@ -171,7 +171,7 @@ pub(super) fn propose_box(
     let (grid, rule) = (occupancy.grid(), workspace.rule());
     let mut trials = Trials::new(lays, workspace.machine, grid, request, request.shape);
     let found = trials.find_map(|trial| {
-        draft.spend(2000);
+        draft.poll();
         let sides = &trial.sides[..grid.dimensions()];
         let scratch = Scratch::Blank(workspace.words);
         first_of_sides(occupancy, sides, rule, scratch, draft)

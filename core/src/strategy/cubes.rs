@@ -143,7 +143,7 @@ impl Strategy for Cubes<'_> {
         };
         let mut search = Search::new(occupancy, cube, count, self.workspace.list, draft);
         for trial in Self::trials(&self.grid, machine, self.fold, request) {
-            draft.spend(2000);
+            draft.poll();
             let steps = machine.map_or([1; DESCRIBED_MAX], |of| of.steps(&trial.sides));
             let Some(offset) = search.best_offset(&trial.sides, &steps, draft) else {
                 continue;
@@ -197,7 +197,7 @@ impl<'a> Search<'a> {
             *entry = u64::from(free) << 32 | number;
         }
         order.sort_unstable();
-        draft.spend(40 * occupancy.grid().nodes() / u32::from(cube[0]) + 300 * cubes as u32);
+        draft.poll();
         Search {
             grid: occupancy.grid(),
             cube,
@@ -273,7 +273,7 @@ impl<'a> Search<'a> {
             let wanted = u64::from(volume(&part.extents)) << 32;
             let from = self.order.partition_point(|&entry| entry < wanted);
             let mut missing = part.cubes;
-            draft.spend(500 + 30 * (self.order.len() - from) as u32);
+            draft.poll();
             for at in from..self.order.len() {
                 let entry = self.order[at];
                 let cube = entry as u32 as usize;

@@ -219,7 +219,7 @@ impl LShape<'_> {
             if !across.has(ell.across, draft) || !talls.has(ell.taller, draft) {
                 return None;
             }
-            draft.spend_passes(3, occupancy.grid());
+            draft.poll();
             place(occupancy, ell, talls.scratch(), across.scratch())
         })
     }

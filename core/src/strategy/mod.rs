@@ -125,9 +125,9 @@ pub trait Strategy {
     }
 
     /// Called when the supposition is over; `occupancy` is the machine's. A strategy that had to
-    /// overwrite its data rebuilds them. It calls `spend` with the instructions that this takes, as
-    /// in [`Draft::spend`].
-    fn end_supposing(&mut self, _occupancy: &Occupancy<'_>, _spend: &dyn Fn(u32)) {}
+    /// overwrite its data rebuilds them. It calls `poll` in between, as
+    /// [`Draft::poll`].
+    fn end_supposing(&mut self, _occupancy: &Occupancy<'_>, _poll: &dyn Fn()) {}
 
     /// Whether a place is found for the request whenever any submesh of these sides is free in a
     /// two-dimensional mesh. Then a submesh that is kept free guarantees a place.
@@ -169,17 +169,17 @@ pub trait Strategy {
     fn look(&mut self, _outlook: Option<&Outlook<'_, '_>>) {}
 
     /// Called after the block has become busy in `occupancy`: a job took it, or its processors are
-    /// faulty, some of which may have been busy before. The strategy calls `spend` with the
-    /// instructions that its own part takes, as in [`Draft::spend`].
-    fn taken(&mut self, _occupancy: &Occupancy<'_>, _block: Block, _spend: &dyn Fn(u32)) {}
+    /// faulty, some of which may have been busy before. The strategy calls `poll` in its
+    /// own part, as [`Draft::poll`].
+    fn taken(&mut self, _occupancy: &Occupancy<'_>, _block: Block, _poll: &dyn Fn()) {}
 
     /// Called after the block, except its faulty processors, has become free in `occupancy`.
-    /// `spend` as above.
-    fn released(&mut self, _occupancy: &Occupancy<'_>, _block: Block, _spend: &dyn Fn(u32)) {}
+    /// `poll` as above.
+    fn released(&mut self, _occupancy: &Occupancy<'_>, _block: Block, _poll: &dyn Fn()) {}
 
-    /// Called after faulty processors of the block have become free in `occupancy`. `spend` as
+    /// Called after faulty processors of the block have become free in `occupancy`. `poll` as
     /// above.
-    fn repaired(&mut self, _occupancy: &Occupancy<'_>, _block: Block, _spend: &dyn Fn(u32)) {}
+    fn repaired(&mut self, _occupancy: &Occupancy<'_>, _block: Block, _poll: &dyn Fn()) {}
 
     /// Forgets everything and begins with this occupancy.
     fn rebuild(&mut self, _occupancy: &Occupancy<'_>) {}

@@ -279,7 +279,7 @@ impl Strategy for Paging<'_> {
         loop {
             let along = walk.positions[0];
             let mut pages = walk.free(busy, len - along.at * along.step);
-            draft.spend(300);
+            draft.poll();
             if pages != 0 {
                 let count = pages.count_ones();
                 if count > missing {

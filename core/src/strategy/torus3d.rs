@@ -101,7 +101,7 @@ impl Strategy for Torus3d<'_> {
     ) -> bool {
         let wanted = request.processors;
         let is_free = |block: &Block| {
-            draft.spend(occupancy.layout().instructions(*block));
+            draft.poll();
             occupancy.is_free(*block)
         };
         // They are sorted by volume.
@@ -113,7 +113,7 @@ impl Strategy for Torus3d<'_> {
                 let most = best.map_or(u32::MAX, |(cost, _)| cost);
                 let broken = larger.into_iter().flat_map(|of| anchors(of, &self.grid));
                 let broken = broken
-                    .inspect(|_| draft.spend(100))
+                    .inspect(|_| draft.poll())
                     .filter(|of| self.grid.overlap(*of, place))
                     .filter(is_free)
                     .take(most as usize);

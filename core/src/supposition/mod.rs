@@ -96,7 +96,7 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
     pub(crate) fn give_back_blocks(&mut self, blocks: Chain) {
         for block in self.pool.iter(blocks) {
             self.supposed.suppose_free(self.occupancy, block);
-            self.spend_on(block);
+            self.poll();
         }
     }
 
@@ -111,7 +111,7 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
     /// [`Supposition::withhold`] for a block that is within the machine.
     pub(crate) fn withhold_block(&mut self, block: Block) {
         self.supposed.withhold(block);
-        self.spend_on(block);
+        self.poll();
     }
 
     /// The number of free processors.
@@ -136,7 +136,7 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
         }
         let mut draft = Draft::new(self.pool, self.pause.as_ref(), self.occupancy);
         // The bitmap was made, and the search may be one that has no pauses.
-        draft.spend_passes(2, self.occupancy.grid());
+        draft.poll();
         let fits = self.strategy.would_fit(self.supposed, request, &mut draft);
         draft.discard();
         self.end();
@@ -155,14 +155,12 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
 
     /// Returns the strategy to the machine's own occupancy.
     fn end(&mut self) {
-        let spend = |n| Pause::spend(self.pause.as_ref(), n, self.occupancy, self.pool);
-        self.strategy.end_supposing(self.occupancy, &spend);
+        let poll = || Pause::poll(self.pause.as_ref(), self.occupancy, self.pool);
+        self.strategy.end_supposing(self.occupancy, &poll);
     }
 
-    /// The words of a block were visited.
-    fn spend_on(&self, block: Block) {
-        let instructions = self.occupancy.layout().instructions(block);
-        Pause::spend(self.pause.as_ref(), instructions, self.occupancy, self.pool);
+    fn poll(&self) {
+        Pause::poll(self.pause.as_ref(), self.occupancy, self.pool);
     }
 
     /// The block that the strategy would give to a request. `None` if it finds no place or more

@@ -83,7 +83,7 @@ impl<S: Strategy> Supposition<'_, '_, S> {
         }
         for block in self.pool.reserved(job.reserved_chain()) {
             self.supposed.withhold(block);
-            self.spend_on(block);
+            self.poll();
         }
     }
 
@@ -117,8 +117,7 @@ impl<S: Strategy> Supposition<'_, '_, S> {
             return None;
         }
         let (pool, occupancy, pause) = (&*self.pool, self.occupancy, self.pause.as_ref());
-        let spend = |n| Pause::spend(pause, n, occupancy, pool);
-        let given_back_len: u32 = given_back.clone().map(Chain::len).sum();
+        let poll = || Pause::poll(pause, occupancy, pool);
         // A processor that is free here and busy now was given back.
         let busy = |place: Submesh| -> u32 {
             let blocks = given_back.clone().flat_map(|blocks| pool.iter(blocks));
@@ -127,9 +126,9 @@ impl<S: Strategy> Supposition<'_, '_, S> {
                 .sum()
         };
         let mut best: Option<((u32, [u16; 4]), Submesh)> = None;
-        for_each_maximal(self.supposed, &spend, |free| {
+        for_each_maximal(self.supposed, &poll, |free| {
             for &sides in &sides[..count] {
-                spend(4 * (300 + 60 * given_back_len));
+                poll();
                 for_each_corner(free, sides, None, |place| {
                     let (low, high) = (place.lower_left(), place.upper_right());
                     let withheld = place.area() - busy(place);

@@ -88,8 +88,8 @@ pub struct Durable<F, const REGIONS: usize> {
     /// The bytes of entries left for growth: those counted last, without those claimed since.
     left: usize,
     since: Since,
-    /// The instructions that a restore takes for attempts.
-    work: u64,
+    /// The milliseconds that a restore takes for attempts.
+    work: Ticks,
     /// What the greetings of the next boot tell, too.
     notice: Option<Notice>,
 }
@@ -98,10 +98,9 @@ pub struct Durable<F, const REGIONS: usize> {
 /// longest.
 const PART_MIN: usize = meshalloc::PART_MAX / 4 * 3;
 
-/// When the attempts since a checkpoint have taken about this many instructions, another is due: a
-/// restore takes them again, and answers no frame meanwhile. 36 seconds at 180 MHz and 1.5 cycles
-/// each.
-const WORK_MAX: u64 = 1 << 32;
+/// When the attempts since a checkpoint have taken this many milliseconds, another is due: a
+/// restore takes them again, and answers no frame meanwhile.
+const WORK_MAX: Ticks = 30_000;
 
 impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
     /// The most bytes of entries for `bytes` of a state: for each part the byte of its kind and
@@ -137,8 +136,8 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
         Ok(())
     }
 
-    fn worked(&mut self, instructions: u64) {
-        self.work = self.work.saturating_add(instructions);
+    fn worked(&mut self, ms: Ticks) {
+        self.work = self.work.saturating_add(ms);
     }
 
     fn is_due(&self) -> bool {
@@ -351,14 +350,13 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
             if !is_as_it_was {
                 return Err(NotKept);
             }
-            pauses.pause(&controller.view());
+            pauses.poll(|| controller.view());
             next = match replay.next().map_err(unreadable)? {
                 Some(Replayed::Record(record)) => Some(read(record)?),
                 Some(Replayed::Chunk(_)) => return Err(NotKept),
                 None => None,
             };
         }
-        self.work = self.work.saturating_add(pauses.spent());
         Ok(())
     }
 }

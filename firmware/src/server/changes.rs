@@ -184,7 +184,7 @@ impl<K: Keep> Server<'_, K> {
             meanwhile.during(|pauses| controller.advance(Some(pauses)));
             if kept.is_some() {
                 (self.has_no_checkpoint, self.has_no_lease_end) = (false, false);
-                self.keep.worked(meanwhile.spent);
+                self.keep.worked(meanwhile.spent());
             }
         }
         Carried {

@@ -77,19 +77,14 @@ pub(super) enum Asked<'a> {
     Largest,
 }
 
-/// How often the line is looked at in a slice. Work estimates its own instructions. With several
-/// looks a slice is short enough even if the estimates are some times too small.
-const LOOKS: u32 = 4;
-
 /// The front while the controller is at work.
 pub(super) struct Meanwhile<'a, P: Port> {
     front: &'a mut Front,
     port: &'a mut P,
-    slice: u32,
-    /// Instructions so far.
-    pub(super) spent: u64,
-    /// Instructions until an order that is under way is answered.
-    left: u32,
+    /// Milliseconds until an order that is under way is answered.
+    slice: Ticks,
+    /// When the work has begun, by the clock of the port.
+    begun: Ticks,
     /// The order that is being carried out, until it is answered: after a slice, or before another
     /// frame is served. Its outcome, if that is known by now.
     pub(super) unanswered: Option<(&'a Order<'a>, Remembered)>,
@@ -97,18 +92,17 @@ pub(super) struct Meanwhile<'a, P: Port> {
 }
 
 impl<'a, P: Port> Meanwhile<'a, P> {
-    pub(super) const fn new(
+    pub(super) fn new(
         front: &'a mut Front,
         port: &'a mut P,
-        slice: u32,
+        slice: Ticks,
         unanswered: Option<(&'a Order<'a>, Remembered)>,
     ) -> Self {
         Meanwhile {
+            begun: port.now_ms(),
             front,
             port,
             slice,
-            spent: 0,
-            left: slice,
             unanswered,
             result: Ok(()),
         }
@@ -116,25 +110,33 @@ impl<'a, P: Port> Meanwhile<'a, P> {
 
     /// Does a part of the work, and serves the port in its pauses.
     pub(super) fn during<T>(&mut self, work: impl FnOnce(&Pauses<'_>) -> T) -> T {
-        let every = self.slice / LOOKS;
-        let this = RefCell::new(&mut *self);
-        let on_pause = |instructions, view: &View<'_, '_>| {
-            // No pause begins within another one.
+        let this = RefCell::new(self);
+        // No pause begins within another one.
+        let is_due = || {
+            let this = this.try_borrow_mut();
+            this.is_ok_and(|mut this| this.port.has_next() || this.is_late())
+        };
+        let on_pause = |view: &View<'_, '_>| {
             if let Ok(mut this) = this.try_borrow_mut() {
-                this.pause(instructions, view);
+                this.pause(view);
             }
         };
-        let pauses = Pauses::new(every, &on_pause);
-        let result = work(&pauses);
-        let spent = pauses.spent();
-        self.spent += spent;
-        result
+        work(&Pauses::new(&is_due, &on_pause))
+    }
+
+    /// How many milliseconds the work has taken.
+    pub(super) fn spent(&self) -> Ticks {
+        self.port.now_ms().saturating_sub(self.begun)
+    }
+
+    /// Whether an order is to be answered before its outcome is known.
+    fn is_late(&self) -> bool {
+        self.unanswered.is_some() && self.spent() >= self.slice
     }
 
     #[inline(never)]
-    fn pause(&mut self, instructions: u32, view: &View<'_, '_>) {
-        self.left = self.left.saturating_sub(instructions);
-        if self.left == 0 {
+    fn pause(&mut self, view: &View<'_, '_>) {
+        if self.is_late() {
             self.answer_early(view);
         }
         while let Some(byte) = self.port.next() {
@@ -177,8 +179,7 @@ pub(super) struct Saving<'a, 'v, 'm, P: Port> {
 
 impl<P: Port> Meantime for Saving<'_, '_, '_, P> {
     fn pause(&mut self) {
-        // As long as a slice, so that what was not answered yet is.
-        self.meanwhile.pause(self.meanwhile.slice, self.view);
+        self.meanwhile.pause(self.view);
     }
 
     fn sessions(&self) -> &Sessions {

@@ -1,5 +1,7 @@
 //! What a server does where its memory fails or is full.
 
+use core::cell::Cell;
+
 use meshalloc::{
     Change, Configuration, Error, Flags, JobId, Mesh, Outcome, Refusal, Request, SchedulerKind,
     Storage, StrategyKind,
@@ -17,7 +19,7 @@ use crate::sessions::Remembered;
 struct Full {
     is_empty: bool,
     checkpoints: u32,
-    work: u64,
+    work: Ticks,
 }
 
 impl Keep for Full {
@@ -31,8 +33,8 @@ impl Keep for Full {
         }
     }
 
-    fn worked(&mut self, instructions: u64) {
-        self.work += instructions;
+    fn worked(&mut self, ms: Ticks) {
+        self.work += ms;
     }
 
     fn is_due(&self) -> bool {
@@ -60,13 +62,57 @@ const CONFIGURATION: Configuration = Configuration {
     scheduler: SchedulerKind::Fcfs,
 };
 
+/// A port whose clock goes on by a millisecond each time that it is read.
+struct Ticking<'a, W> {
+    received: Received<'a, W>,
+    now: Cell<Ticks>,
+}
+
+impl<W: Write> Port for Ticking<'_, W> {
+    fn next(&mut self) -> Option<u8> {
+        self.received.next()
+    }
+
+    fn has_next(&mut self) -> bool {
+        self.received.has_next()
+    }
+
+    fn now_ms(&self) -> Ticks {
+        self.now.update(|now| now + 1);
+        self.now.get()
+    }
+}
+
+impl<W: Write> ErrorType for Ticking<'_, W> {
+    type Error = W::Error;
+}
+
+impl<W: Write> Write for Ticking<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize, W::Error> {
+        self.received.write(bytes)
+    }
+
+    fn flush(&mut self) -> Result<(), W::Error> {
+        self.received.flush()
+    }
+}
+
+/// These bytes on a line that ticks.
+fn ticking<'a, W: Write>(bytes: &'a [u8], line: &'a mut W) -> Ticking<'a, W> {
+    Ticking {
+        received: Received { bytes, line },
+        now: Cell::new(0),
+    }
+}
+
 /// The answer of a server to a frame of client 7.
 fn ask<K: Keep>(server: &mut Server<'_, K>, seq: u32, message: &ClientMessage) -> ServerMessage {
     let mut buffer = ClientFrameBuffer::new();
     let frame = buffer.encode(Header::new(7, seq), message).unwrap();
     let mut room = [0; 512];
     let mut line = &mut room[..];
-    server.receive(frame, 0, &mut line).unwrap();
+    let mut port = ticking(frame, &mut line);
+    while server.receive_from(0, &mut port).unwrap().is_some() {}
     let rest = line.len();
     let mut decoder = Decoder::<SERVER_CONTENT_MAX>::new();
     let mut answer = None;
@@ -114,10 +160,10 @@ fn outcome(answer: ServerMessage) -> Result<Remembered, ProtocolError> {
 fn a_granted_job_that_cannot_be_recorded_is_gone_again() {
     for (slice, expected) in [
         (
-            u32::MAX,
+            Ticks::MAX,
             [Err(ProtocolError::NotKept), Err(ProtocolError::TooOld)],
         ),
-        (1, [Ok(None), Ok(Some(Err(Error::Busy { left: 1 })))]),
+        (0, [Ok(None), Ok(Some(Err(Error::Busy { left: 1 })))]),
     ] {
         let mut storage = Storage::<128, 4>::new();
         let controller = Controller::new(storage.memory(), CONFIGURATION).unwrap();
@@ -195,10 +241,8 @@ fn the_work_of_attempts_between_frames_is_counted() {
     assert_eq!(released, Ok(Outcome::Released { processors: 4096 }));
     let keep = Full::default();
     let mut server = Server::with(controller, 1, keep, Origin::New);
-    let mut port = Received {
-        bytes: &[],
-        line: &mut &mut [0; 0][..],
-    };
+    let mut line = &mut [0; 0][..];
+    let mut port = ticking(&[], &mut line);
     assert_eq!((server.has_work(), server.keep.work), (true, 0));
     server.work(&mut port).unwrap();
     assert!(server.keep.work > 0);

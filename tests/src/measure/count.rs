@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use meshalloc::{Configuration, JobId, Query, Ticks};
+use meshalloc::{Configuration, JobId, Ticks};
 
 use super::{Ask, Image, Running};
 
@@ -72,7 +72,7 @@ impl Counter {
         self.running.call(at, ask, |event| granted.push(event.job));
         self.granted += granted.len() as u32;
         let is_query = matches!(ask, Ask::Query(_));
-        let ticks = is_query.then(|| self.word_from_end(2));
+        let ticks = is_query.then(|| self.latest());
         self.commands.push((kind, ticks));
         granted
     }
@@ -87,16 +87,10 @@ impl Counter {
         self.commands.last_mut().expect("there was a command").0 = kind;
     }
 
-    /// The most instructions between two looks at the line so far.
-    pub(super) fn longest_slice(&mut self) -> u64 {
-        self.running.call(0, &Ask::Query(Query::Statistics), |_| ());
-        instructions(self.word_from_end(1))
-    }
-
-    /// The word of the image's record that is the first, second and so on from its end.
-    fn word_from_end(&mut self, number: u64) -> u32 {
+    /// The ticks of the latest frame.
+    fn latest(&mut self) -> u32 {
         let [address, bytes] = self.running.place;
-        let word = self.running.qemu.peek(address + bytes - 4 * number, 4);
+        let word = self.running.qemu.peek(address + bytes - 8, 4);
         let word = word.expect("QEMU writes its memory");
         words(&word).next().expect("a word")
     }

@@ -8,8 +8,6 @@
 mod commands;
 mod count;
 mod queues;
-mod scenes;
-mod slices;
 mod stack;
 
 use std::path::PathBuf;
@@ -82,7 +80,6 @@ pub fn main(mut arguments: impl Iterator<Item = String>) {
             let rows = rows.map(|&strategy| commands::rows(&image, strategy));
             rows.flatten_iter().collect()
         }
-        "slices" => of_each(&|strategy| slices::row(&image, strategy)),
         "stack" => of_each(&|strategy| stack::row(&image, strategy, scheduler)),
         "decisions" => queues::decisions(&image),
         "passes" => queues::passes(&image),

@@ -158,7 +158,7 @@ impl Script<'_> {
 
 /// A random number of each job (SplitMix64, Steele and others 2014): the work must not repeat
 /// itself.
-pub(super) fn random(job: u32, below: u64) -> u64 {
+fn random(job: u32, below: u64) -> u64 {
     let mut z = u64::from(job).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);

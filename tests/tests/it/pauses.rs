@@ -98,14 +98,13 @@ fn check(configuration: Configuration, seed: u64) -> u64 {
     let mut controller = Controller::new(other.memory(), configuration).expect("it is served");
     let random = RefCell::new(Random::new(!seed));
     let pauses_made = Cell::new(0);
-    let on_pause = |instructions, view: &View<'_, '_>| {
-        assert!(instructions > 0);
+    let on_pause = |view: &View<'_, '_>| {
         pauses_made.set(pauses_made.get() + 1);
         if random.borrow_mut().percent(10) {
             look(view);
         }
     };
-    let pauses = Pauses::new(1, &on_pause);
+    let pauses = Pauses::new(&|| true, &on_pause);
     for given in 0..COMMANDS {
         let (command, now) = commands.next(&twin);
         let context = format!("{configuration:?}, seed {seed}, command {given}: {command:?}");
@@ -171,7 +170,7 @@ fn with_pauses_on_other_grids_it_decides_like_its_twin() {
     not(feature = "word32"),
     ignore = "of the search on boards, which a host has with 32-bit words"
 )]
-fn a_search_that_reads_rows_again_spends_what_that_takes() {
+fn a_search_that_reads_rows_again_pauses_for_each_window() {
     const SIDE: u16 = 1024;
     const HEIGHT: u16 = 509;
     for (strategy, request) in [
@@ -190,24 +189,16 @@ fn a_search_that_reads_rows_again_spends_what_that_takes() {
                 while controller.advance(None) {}
             }
         }
-        let (pauses_made, longest) = (Cell::new(0), Cell::new(0));
-        let on_pause = |instructions: u32, _: &View<'_, '_>| {
-            pauses_made.set(pauses_made.get() + 1);
-            longest.set(instructions.max(longest.get()));
-        };
-        let pauses = Pauses::new(1, &on_pause);
+        let pauses_made = Cell::new(0);
+        let on_pause = |_: &View<'_, '_>| pauses_made.set(pauses_made.get() + 1);
+        let pauses = Pauses::new(&|| true, &on_pause);
         let submit = Change::submit(JobId(1), request.with_flags(Flags::NO_WAIT));
         let outcome = controller.begin(&submit, 0, Some(&pauses), None);
         assert_eq!(outcome, Err(Error::Refused(Refusal::Fragmented)));
-        // A row of a window is read and combined word by word, at least five instructions each.
         let windows = u64::from(SIDE - HEIGHT + 1);
-        let row = u64::from(SIDE) / u64::from(controller.capacity().word_bits);
-        let least = 5 * windows * u64::from(HEIGHT - 1) * row;
-        let spent = pauses.spent();
-        assert!(spent >= least, "{strategy}: {spent} of at least {least}");
         assert!(
-            pauses_made.get() >= windows && u64::from(longest.get()) < least / 4,
-            "{strategy}: {pauses_made:?} pauses, {longest:?} instructions between two"
+            pauses_made.get() >= windows,
+            "{strategy}: {pauses_made:?} pauses for {windows} windows"
         );
     }
 }

@@ -191,7 +191,7 @@ impl<'a> Bands<'a> {
     }
 
     /// Calls `visit` for every maximal free submesh that meets each of these running blocks: each
-    /// once, if it is free. It calls `spend` with the instructions in between.
+    /// once, if it is free. It calls `poll` in between.
     ///
     /// For each bottom and top band, the runs of the AND of the bands between are as wide as can
     /// be. A run is maximal if something busy stops it both below and above. The further the bottom
@@ -204,7 +204,7 @@ impl<'a> Bands<'a> {
     fn for_each_maximal_meeting(
         &self,
         blocks: &[Block],
-        spend: &dyn Fn(u32),
+        poll: &dyn Fn(),
         visit: &mut dyn FnMut(Submesh),
     ) {
         let whole = Submesh::new(0, 0, self.columns as u16, self.start(self.len()));
@@ -221,8 +221,8 @@ impl<'a> Bands<'a> {
             (begins, ends) = (begins.min(bands.end - 1), ends.max(bands.start));
         }
         match self.stride <= NARROW_WORDS {
-            true => self.search_narrow(begins, ends, spans, spend, visit),
-            false => self.search_wide(begins, ends, spans, spend, visit),
+            true => self.search_narrow(begins, ends, spans, poll, visit),
+            false => self.search_wide(begins, ends, spans, poll, visit),
         }
     }
 
@@ -233,7 +233,7 @@ impl<'a> Bands<'a> {
         begins: usize,
         ends: usize,
         spans: &[Submesh],
-        spend: &dyn Fn(u32),
+        poll: &dyn Fn(),
         visit: &mut dyn FnMut(Submesh),
     ) {
         let count = self.len();
@@ -262,7 +262,7 @@ impl<'a> Bands<'a> {
             let first = bottom.max(ends);
             let mut above = self.narrow(first);
             let mut free = runs_through(below_ends & !above, span);
-            spend(1_000 + 80 * (count - first) as u32);
+            poll();
             for top in first..count {
                 free &= !above;
                 if free & span == 0 || free & below == 0 {
@@ -299,7 +299,7 @@ impl<'a> Bands<'a> {
         begins: usize,
         ends: usize,
         blocks: &[Submesh],
-        spend: &dyn Fn(u32),
+        poll: &dyn Fn(),
         visit: &mut dyn FnMut(Submesh),
     ) {
         let (count, stride) = (self.len(), self.stride);
@@ -346,7 +346,7 @@ impl<'a> Bands<'a> {
             free.copy_from_slice(below_ends);
             let below = bottom.checked_sub(1);
             let first = bottom.max(ends);
-            spend(200 + 100 * ((1 + stride) * (count - first)) as u32);
+            poll();
             for top in first..count {
                 and_free(free, top);
                 if !meets(free) || !is_stopped(free, below) {
@@ -438,10 +438,10 @@ impl Space for Bands<'_> {
         request: &Request,
         rule: Option<Rule<'_>>,
         candidates: &mut Candidates<'_>,
-        spend: &dyn Fn(u32),
+        poll: &dyn Fn(),
     ) {
-        self.for_each_maximal_meeting(&[], spend, &mut |free| {
-            spend(1_500 + (300 * self.len() + 100 * candidates.len()) as u32);
+        self.for_each_maximal_meeting(&[], poll, &mut |free| {
+            poll();
             for sides in request.orientations() {
                 let steps = rule.map(|rule| rule.steps(&[sides.w, sides.h]));
                 for_each_corner(free, sides, steps, |place| {
@@ -459,10 +459,9 @@ impl Space for Bands<'_> {
         self.change(block, |busy, _, bits| *busy |= bits);
     }
 
-    fn add(&mut self, blocks: &[Block], mut adding: Adding<'_, '_>, spend: &dyn Fn(u32)) {
-        let instructions = 1_000 + 250 * adding.candidates() as u32;
-        self.for_each_maximal_meeting(blocks, spend, &mut |free| {
-            spend(instructions);
+    fn add(&mut self, blocks: &[Block], mut adding: Adding<'_, '_>, poll: &dyn Fn()) {
+        self.for_each_maximal_meeting(blocks, poll, &mut |free| {
+            poll();
             let extents = [free.sides.w, free.sides.h];
             adding.free(extents, |place| {
                 let place = Submesh::of_plane(place);

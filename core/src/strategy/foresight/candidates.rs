@@ -101,7 +101,7 @@ impl<'a> Candidates<'a> {
     }
 
     /// Puts them in order, with a score of 0.
-    pub(super) fn sort(&mut self, spend: &dyn Fn(u32)) {
+    pub(super) fn sort(&mut self, poll: &dyn Fn()) {
         self.scores[..self.len].fill(0);
         for len in 1..self.len {
             let mut at = len;
@@ -110,7 +110,7 @@ impl<'a> Candidates<'a> {
                 self.contacts.swap(at, at - 1);
                 at -= 1;
             }
-            spend(100 + 100 * (len - at) as u32);
+            poll();
         }
     }
 

@@ -80,11 +80,6 @@ pub(super) struct Adding<'f, 'a> {
 }
 
 impl Adding<'_, '_> {
-    /// The number of candidates.
-    pub(super) const fn candidates(&self) -> usize {
-        self.candidates.len()
-    }
-
     /// In the state a box of these extents is free, but for the candidate that is placed. `left`
     /// returns how long the longest arc is, along each dimension, that a candidate leaves of the
     /// box; `None` if they do not overlap. What is left is as long as the box in all other

@@ -136,7 +136,7 @@ trait Space {
         request: &Request,
         rule: Option<Rule<'_>>,
         candidates: &mut Candidates<'_>,
-        spend: &dyn Fn(u32),
+        poll: &dyn Fn(),
     );
 
     /// The block of a running job becomes free.
@@ -146,7 +146,7 @@ trait Space {
     fn take(&mut self, block: Block);
 
     /// Adds the maximal boxes that are free now and meet each of these blocks, at most three.
-    fn add(&mut self, blocks: &[Block], adding: Adding<'_, '_>, spend: &dyn Fn(u32));
+    fn add(&mut self, blocks: &[Block], adding: Adding<'_, '_>, poll: &dyn Fn());
 }
 
 /// A strategy that looks ahead. With `BY_ENDS`, and if the placed job has an estimate, running jobs
@@ -259,7 +259,7 @@ impl<const BY_ENDS: bool> Strategy for Foresight<'_, BY_ENDS> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let spend = |instructions| draft.spend(instructions);
+        let poll = || draft.poll();
         let rule = self.workspace.rule();
         let parts = Parts::new(self.workspace.words, self.division);
         if self.seen.is_none() {
@@ -290,7 +290,7 @@ impl<const BY_ENDS: bool> Strategy for Foresight<'_, BY_ENDS> {
         let space: &mut dyn Space = match occupancy.layout().is_plane() {
             #[cfg(feature = "any-grid")]
             false => {
-                draft.spend_passes(2, occupancy.grid());
+                draft.poll();
                 planes = Planes::new(occupancy, blocks, fixed, parts.space);
                 &mut planes
             }
@@ -299,8 +299,8 @@ impl<const BY_ENDS: bool> Strategy for Foresight<'_, BY_ENDS> {
                 &mut bands
             }
         };
-        space.find(occupancy, request, rule, &mut candidates, &spend);
-        candidates.sort(&spend);
+        space.find(occupancy, request, rule, &mut candidates, &poll);
+        candidates.sort(&poll);
         self.latest = (running.len(), candidates.len());
         if candidates.len() > 1 {
             let mut decision = Decision {
@@ -311,7 +311,7 @@ impl<const BY_ENDS: bool> Strategy for Foresight<'_, BY_ENDS> {
                 running,
                 may_overlap: seen.may_overlap,
                 ends: parts.ends,
-                spend: &spend,
+                poll: &poll,
             };
             // State 0: nothing has changed but that the candidate is placed.
             decision.describe(0, &[], &[]);
@@ -405,7 +405,7 @@ struct Decision<'a> {
     /// How long the running jobs are expected to run, in ticks, as far as there is room: for all
     /// jobs that a controller has room for.
     ends: &'a mut [[Word; TICKS_WORDS]],
-    spend: &'a dyn Fn(u32),
+    poll: &'a dyn Fn(),
 }
 
 impl Decision<'_> {
@@ -465,7 +465,7 @@ impl Decision<'_> {
             *block = self.block(job);
         }
         let adding = self.fits.begin(state, from, &self.candidates);
-        self.space.add(&blocks[..jobs.len()], adding, self.spend);
+        self.space.add(&blocks[..jobs.len()], adding, self.poll);
     }
 
     /// Adds to the scores what the state is worth.
@@ -492,7 +492,7 @@ impl Decision<'_> {
                 self.ends.swap(at, at - 1);
                 at -= 1;
             }
-            (self.spend)(100 + 100 * (len - at) as u32);
+            (self.poll)();
         }
     }
 }

@@ -19,20 +19,20 @@ impl Space for Planes<'_> {
         request: &Request,
         rule: Option<Rule<'_>>,
         candidates: &mut Candidates<'_>,
-        spend: &dyn Fn(u32),
+        poll: &dyn Fn(),
     ) {
         let grid = occupancy.grid();
         let named = padded(grid, request.shape);
         let demand = named.product();
-        self.for_each_maximal_meeting(&[], spend, &mut |free| {
+        self.for_each_maximal_meeting(&[], poll, &mut |free| {
             if area(free) < demand {
                 return;
             }
             let mut corners = |extents: &Tuple| {
-                spend(200);
+                poll();
                 let steps = rule.map(|rule| rule.steps(extents));
                 for_each_corner(grid, free, extents, steps, |place| {
-                    spend(2_500 + 50 * candidates.len() as u32);
+                    poll();
                     candidates.consider(block_of(grid, place), |least| {
                         boundary(occupancy, place, least, |dimension, start| {
                             let len = place[dimension].len;
@@ -60,11 +60,10 @@ impl Space for Planes<'_> {
         Planes::take(self, block);
     }
 
-    fn add(&mut self, blocks: &[Block], mut adding: Adding<'_, '_>, spend: &dyn Fn(u32)) {
+    fn add(&mut self, blocks: &[Block], mut adding: Adding<'_, '_>, poll: &dyn Fn()) {
         let grid = *self.grid();
-        let instructions = 1_500 + 700 * adding.candidates() as u32;
-        self.for_each_maximal_meeting(blocks, spend, &mut |free| {
-            spend(instructions);
+        self.for_each_maximal_meeting(blocks, poll, &mut |free| {
+            poll();
             adding.free(extents(free.iter().map(|free| free.len)), |place| {
                 let place = arcs_of(&grid, place);
                 let sides = free.iter().zip(&place).enumerate();

@@ -53,11 +53,11 @@ impl BoxList {
         match self.len {
             Some(len) => list.len = len,
             None => {
-                let spend = |instructions| draft.spend(instructions);
+                let poll = || draft.poll();
                 let mut planes = Planes::new(occupancy, core::iter::empty(), &[], workspace.words);
-                draft.spend_passes(2, &self.grid);
-                planes.for_each_maximal_meeting(&[], &spend, &mut |arcs| {
-                    spend(500 + 10 * list.len as u32);
+                draft.poll();
+                planes.for_each_maximal_meeting(&[], &poll, &mut |arcs| {
+                    poll();
                     list.insert(arcs);
                 });
                 self.len = Some(list.len);
@@ -219,7 +219,7 @@ impl Best<'_> {
             if self.found.is_some_and(|found| found.first > from) {
                 break;
             }
-            draft.spend(2_000 + 500 * named.len() as u32);
+            draft.poll();
             let within = self.list.arcs(from);
             let within = &within[..named.len()];
             let size = self.list.size(from);
@@ -234,7 +234,7 @@ impl Best<'_> {
                 false => visit(&named),
             };
             each(&mut |order| {
-                draft.spend(200);
+                draft.poll();
                 most = most.max(self.left_beside(within, size, order));
             });
             if most.is_none() {
@@ -276,7 +276,7 @@ impl Best<'_> {
     fn consider(&mut self, arcs: &[Arc], from: usize, draft: &Draft<'_, '_>) {
         let first = (0..from).find(|&entry| self.list.overlaps(entry, arcs));
         let first = first.unwrap_or(from);
-        draft.spend(500 + 60 * first as u32);
+        draft.poll();
         let is_better = match &self.found {
             None => true,
             Some(best) => match first.cmp(&best.first) {
@@ -302,11 +302,11 @@ impl Best<'_> {
     fn is_better(&self, new: &[Arc], old: &[Arc], start: usize, draft: &Draft<'_, '_>) -> bool {
         let grid = self.list.grid;
         for entry in start..self.list.len {
-            draft.spend(100);
+            draft.poll();
             if !self.list.overlaps(entry, new) && !self.list.overlaps(entry, old) {
                 continue;
             }
-            draft.spend(500);
+            draft.poll();
             let whole = self.list.arcs(entry);
             let left = |place: &[Arc]| left_without(grid, &whole[..new.len()], place);
             match left(new).cmp(&left(old)) {

@@ -71,7 +71,7 @@ impl Best<'_> {
             if self.found.is_some_and(|found| found.first > from) {
                 break;
             }
-            draft.spend(2_000 + 60 * self.list.len() as u32);
+            draft.poll();
             // The candidates from one submesh: its four corners, in the orientation with the larger
             // reservation factor against it, or in both if they are equal. All four corners have
             // the same factor.

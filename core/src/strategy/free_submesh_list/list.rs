@@ -30,7 +30,7 @@ pub(super) struct NoRoom;
 /// # Time complexity
 ///
 /// O(n log n).
-pub(super) fn sort(entries: &mut [u64], spend: &dyn Fn(u32)) {
+pub(super) fn sort(entries: &mut [u64], poll: &dyn Fn()) {
     let len = entries.len();
     let precedes = |a: u64, b: u64| Entry(a).precedes(Entry(b));
     // Invariant of a heap: no entry comes before its two successors, 2 i + 1 and 2 i + 2.
@@ -47,18 +47,15 @@ pub(super) fn sort(entries: &mut [u64], spend: &dyn Fn(u32)) {
         }
     };
     for at in (0..len / 2).rev() {
-        spend(SIFT_INSTRUCTIONS);
+        poll();
         sift(entries, at);
     }
     for end in (1..len).rev() {
-        spend(SIFT_INSTRUCTIONS);
+        poll();
         entries.swap(0, end);
         sift(&mut entries[..end], 0);
     }
 }
-
-/// From above, the instructions to sift one entry in a list of thousands that are equally large.
-const SIFT_INSTRUCTIONS: u32 = 4_000;
 
 /// Makes the list of an occupancy in the front of `memory`; returns its length.
 ///
@@ -68,16 +65,16 @@ const SIFT_INSTRUCTIONS: u32 = 4_000;
 pub(super) fn build(
     memory: &mut [u64],
     occupancy: &Occupancy<'_>,
-    spend: &dyn Fn(u32),
+    poll: &dyn Fn(),
 ) -> Result<usize, NoRoom> {
     let mut len = 0;
-    for_each_maximal(occupancy, spend, |submesh| {
+    for_each_maximal(occupancy, poll, |submesh| {
         if let Some(cell) = memory.get_mut(len) {
             *cell = Entry::from(submesh).0;
         }
         len += 1;
     });
-    sort(memory.get_mut(..len).ok_or(NoRoom)?, spend);
+    sort(memory.get_mut(..len).ok_or(NoRoom)?, poll);
     Ok(len)
 }
 
@@ -151,8 +148,8 @@ impl<'a> Change<'a> {
     }
 
     /// The places in the list of what the limit admits, and the entries there.
-    fn near(&mut self, limit: Limit, spend: &dyn Fn(u32)) -> Result<[Entries<'a>; 2], NoRoom> {
-        spend(1_000 + 24 * self.len as u32);
+    fn near(&mut self, limit: Limit, poll: &dyn Fn()) -> Result<[Entries<'a>; 2], NoRoom> {
+        poll();
         let mut places = self.entries(self.len)?;
         let mut entries = self.entries(self.len)?;
         let list = &self.memory[..self.len];
@@ -165,12 +162,12 @@ impl<'a> Change<'a> {
 
     /// Removes what is in these places, which are in ascending order, and inserts new entries,
     /// which are in no order. Returns the length of the list.
-    fn replace(self, gone: &[u64], new: &[u64], spend: &dyn Fn(u32)) -> Result<usize, NoRoom> {
+    fn replace(self, gone: &[u64], new: &[u64], poll: &dyn Fn()) -> Result<usize, NoRoom> {
         let Change { memory, len } = self;
         let mut len = remove(&mut memory[..len], gone);
         let list = memory.get_mut(..len + new.len()).ok_or(NoRoom)?;
         for &cell in new {
-            spend(200 + 20 * len as u32);
+            poll();
             insert(list, len, Entry(cell));
             len += 1;
         }
@@ -267,12 +264,12 @@ pub(super) fn take(
     memory: &mut [u64],
     len: usize,
     busy: Submesh,
-    spend: &dyn Fn(u32),
+    poll: &dyn Fn(),
 ) -> Result<usize, NoRoom> {
     let busy = Entry::from(busy);
     let overlapping = busy.overlapping();
     let mut list = Change { memory, len };
-    let [mut places, near] = list.near(busy.touching(), spend)?;
+    let [mut places, near] = list.near(busy.touching(), poll)?;
     let mut beside = list.entries(near.len)?;
     let mut pieces = list.entries(4 * near.len)?;
     let cut = Cut::around(busy);
@@ -290,12 +287,12 @@ pub(super) fn take(
     }
     let mut new = list.entries(pieces.len)?;
     for piece in pieces.iter() {
-        spend(150 + 12 * (pieces.len + beside.len) as u32);
+        poll();
         // Itself, for one.
         let covering = pieces.count_covering(piece) + beside.count_covering(piece);
         new.push_if(piece.with_area(), covering == 1);
     }
-    list.replace(places.cells(), new.cells(), spend)
+    list.replace(places.cells(), new.cells(), poll)
 }
 
 /// Updates the list in `memory[..len]` after `released` has become free. Returns the new length.
@@ -328,12 +325,12 @@ pub(super) fn release(
     memory: &mut [u64],
     len: usize,
     released: Submesh,
-    spend: &dyn Fn(u32),
+    poll: &dyn Fn(),
 ) -> Result<usize, NoRoom> {
     let released = Entry::from(released);
     let overlapping = released.overlapping();
     let mut list = Change { memory, len };
-    let [mut places, near] = list.near(released.touching(), spend)?;
+    let [mut places, near] = list.near(released.touching(), poll)?;
     let mut outer = list.entries(near.len)?;
     let room = (list.memory.len() - len) / 4;
     let mut fresh = list.entries(room)?;
@@ -356,7 +353,7 @@ pub(super) fn release(
         }
         joined.len = 0;
         for inner in fresh.iter() {
-            spend(50 + 20 * outer.len as u32);
+            poll();
             let is_reached = border.reached_by(inner);
             for entry in outer.iter() {
                 let join = border.join(inner, entry);
@@ -365,7 +362,7 @@ pub(super) fn release(
             }
         }
         for join in joined.iter() {
-            spend(100 + 20 * fresh.len as u32);
+            poll();
             fresh.push_dominant(join);
         }
     }
@@ -373,11 +370,11 @@ pub(super) fn release(
     // Entries that a new one covers leave the list.
     places.len = 0;
     for (at, entry) in near.iter().enumerate() {
-        spend(50 + 12 * fresh.len as u32);
+        poll();
         places.push_if(Entry(places.cells[at]), fresh.count_covering(entry) > 0);
     }
     for cell in &mut fresh.cells[..fresh.len] {
         *cell = Entry(*cell).with_area().0;
     }
-    list.replace(places.cells(), fresh.cells(), spend)
+    list.replace(places.cells(), fresh.cells(), poll)
 }

@@ -201,9 +201,9 @@ impl PlaneList {
         memory[..self.len].iter().map(|&cell| Entry(cell).into())
     }
 
-    fn build_from(&mut self, memory: &mut [u64], occupancy: &Occupancy<'_>, spend: &dyn Fn(u32)) {
+    fn build_from(&mut self, memory: &mut [u64], occupancy: &Occupancy<'_>, poll: &dyn Fn()) {
         // There is room for any list.
-        self.len = list::build(memory, occupancy, spend).unwrap_or(0);
+        self.len = list::build(memory, occupancy, poll).unwrap_or(0);
         self.is_overwritten = false;
     }
 
@@ -216,8 +216,8 @@ impl PlaneList {
         rule: Option<Rule<'_>>,
         draft: &mut Draft<'_, '_>,
     ) -> Result<Option<Submesh>, NoRoom> {
-        let spend = |instructions| draft.spend(instructions);
-        let len = list::build(memory, occupancy, &spend)?;
+        let poll = || draft.poll();
+        let len = list::build(memory, occupancy, &poll)?;
         let whole = self.mesh.whole();
         Ok(best_place(&memory[..len], request, whole, rule, draft))
     }
@@ -249,10 +249,10 @@ impl PlaneList {
         memory: &mut [u64],
         occupancy: &Occupancy<'_>,
         block: Block,
-        spend: &dyn Fn(u32),
+        poll: &dyn Fn(),
     ) {
-        let len = list::take(memory, self.len, Submesh::of_plane(block), spend);
-        self.keep(len, memory, occupancy, spend);
+        let len = list::take(memory, self.len, Submesh::of_plane(block), poll);
+        self.keep(len, memory, occupancy, poll);
     }
 
     /// The list has changed to this length, or is made anew.
@@ -261,11 +261,11 @@ impl PlaneList {
         len: Result<usize, NoRoom>,
         memory: &mut [u64],
         occupancy: &Occupancy<'_>,
-        spend: &dyn Fn(u32),
+        poll: &dyn Fn(),
     ) {
         match len {
             Ok(len) => self.len = len,
-            Err(NoRoom) => self.build_from(memory, occupancy, spend),
+            Err(NoRoom) => self.build_from(memory, occupancy, poll),
         }
     }
 
@@ -276,20 +276,20 @@ impl PlaneList {
         memory: &mut [u64],
         occupancy: &Occupancy<'_>,
         block: Block,
-        spend: &dyn Fn(u32),
+        poll: &dyn Fn(),
     ) {
         let place = Submesh::of_plane(block);
         let is_any_faulty = occupancy.faulty_count() > 0;
         if is_any_faulty && faulty_nodes(occupancy, place).nth(FEW_FAULTS).is_some() {
-            return self.build_from(memory, occupancy, spend);
+            return self.build_from(memory, occupancy, poll);
         }
-        let mut len = list::release(memory, self.len, place, spend);
+        let mut len = list::release(memory, self.len, place, poll);
         if is_any_faulty {
             for node in faulty_nodes(occupancy, place) {
-                len = len.and_then(|len| list::take(memory, len, node, spend));
+                len = len.and_then(|len| list::take(memory, len, node, poll));
             }
         }
-        self.keep(len, memory, occupancy, spend);
+        self.keep(len, memory, occupancy, poll);
     }
 }
 
@@ -416,28 +416,28 @@ impl Strategy for FreeSubmeshList<'_> {
         }
     }
 
-    fn end_supposing(&mut self, occupancy: &Occupancy<'_>, spend: &dyn Fn(u32)) {
+    fn end_supposing(&mut self, occupancy: &Occupancy<'_>, poll: &dyn Fn()) {
         match &mut self.form {
             Form::Plane(plane) if plane.is_overwritten => {
-                plane.build_from(self.workspace.list, occupancy, spend);
+                plane.build_from(self.workspace.list, occupancy, poll);
             }
             _ => {}
         }
     }
 
-    fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block, spend: &dyn Fn(u32)) {
-        self.change(|plane, list| plane.taken(list, occupancy, block, spend));
+    fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block, poll: &dyn Fn()) {
+        self.change(|plane, list| plane.taken(list, occupancy, block, poll));
     }
 
-    fn released(&mut self, occupancy: &Occupancy<'_>, block: Block, spend: &dyn Fn(u32)) {
-        self.change(|plane, list| plane.released(list, occupancy, block, spend));
+    fn released(&mut self, occupancy: &Occupancy<'_>, block: Block, poll: &dyn Fn()) {
+        self.change(|plane, list| plane.released(list, occupancy, block, poll));
     }
 
     /// What was free of the block before is not known, unless it is one processor.
-    fn repaired(&mut self, occupancy: &Occupancy<'_>, block: Block, spend: &dyn Fn(u32)) {
+    fn repaired(&mut self, occupancy: &Occupancy<'_>, block: Block, poll: &dyn Fn()) {
         self.change(|plane, list| match occupancy.grid().area(block) {
-            1 => plane.released(list, occupancy, block, spend),
-            _ => plane.build_from(list, occupancy, spend),
+            1 => plane.released(list, occupancy, block, poll),
+            _ => plane.build_from(list, occupancy, poll),
         });
     }
 
@@ -451,7 +451,7 @@ impl Strategy for FreeSubmeshList<'_> {
     }
 
     fn rebuild(&mut self, occupancy: &Occupancy<'_>) {
-        self.change(|plane, list| plane.build_from(list, occupancy, &|_| ()));
+        self.change(|plane, list| plane.build_from(list, occupancy, &|| ()));
     }
 
     fn check_invariants(&self, occupancy: &Occupancy<'_>) {
@@ -464,7 +464,7 @@ impl Strategy for FreeSubmeshList<'_> {
             "the list is in order and has no duplicates"
         );
         let mut dominant = 0;
-        for_each_maximal(occupancy, &|_| (), |submesh| {
+        for_each_maximal(occupancy, &|| (), |submesh| {
             let entry = Entry::from(submesh);
             assert!(list.contains(&entry.0), "{submesh} is in the list");
             dominant += 1;

@@ -11,7 +11,8 @@ use crate::boards::ticks;
 /// The number of commands that are kept, the latest ones.
 const KEPT: usize = 512;
 
-/// `xtask/src/instructions.rs` knows the name, and `tests/src/measure/count.rs` this order:
+/// `xtask/src/instructions.rs` and `tests/src/qemu.rs` know the name, and these and
+/// `tests/src/measure/count.rs` this order:
 ///
 /// - the number of commands since the reset that change something,
 /// - for each of them, at its number modulo [`KEPT`], the ticks of SysTick from its last byte to

@@ -32,8 +32,8 @@ pub(super) fn boot(
     let board = Box::leak(Box::new(Board::new()));
     let controller = Controller::new(board.memory(), configuration).expect("it fits");
     let (journal, recovered) = Journal::open(flash).expect("the flash has power");
-    // Often enough for an attempt of each strategy to pause several times.
-    Server::restored(controller, number, journal, recovered, &Pauses::none()).pausing_after(1_000)
+    // The first pause of an attempt answers it.
+    Server::restored(controller, number, journal, recovered, &Pauses::none()).pausing_after(0)
 }
 
 /// A strategy whose jobs hold a block, or many, whose search pauses or not, and schedulers under

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use meshalloc::{
     Answer, Change, Configuration, Cube, Error, Flags, Grid, JobId, Mesh, NodeId, Outcome, Query,
-    Request, SchedulerKind, Shape, Statistics, StrategyKind,
+    Request, SchedulerKind, Shape, Statistics, StrategyKind, Submesh,
 };
 use meshalloc_firmware::frame::{ClientFrameBuffer, Header};
 use meshalloc_firmware::{Client, ClientMessage, Line, Session};
@@ -13,6 +13,9 @@ use meshalloc_tests::rig::fault;
 use meshalloc_tests::strategy::places_anywhere;
 
 use super::call;
+
+/// The most milliseconds for which the firmware may not look at its line.
+const SLICE_MAX_MS: f64 = 50.0;
 
 /// Frames that are sent behind the one whose decision takes long.
 const BEHIND: u32 = 8;
@@ -73,6 +76,13 @@ fn send_frames(client: &mut Client<impl Line>, messages: impl Iterator<Item = Cl
     });
     let burst: Vec<u8> = frames.collect();
     client.line_mut().send(&burst).expect("QEMU runs");
+}
+
+/// No two looks at the line were further apart than the bound.
+fn looks_often(qemu: &mut Qemu) {
+    let longest = qemu.longest_slice_ms();
+    println!("{longest:.1} ms between two looks at the line");
+    assert!(longest > 1.0 && longest < SLICE_MAX_MS, "{longest} ms");
 }
 
 fn statistics(client: &mut Client<impl Line>) -> Statistics {
@@ -149,7 +159,7 @@ fn qemu_answers_while_it_searches_all_dimensions() {
 /// The searches for m extents of 2 on a grid with twelve sides of 2, the others 1, where no such
 /// box is free, but one of a dimension less along all dimensions.
 fn searches_with_answers(grid: Grid) {
-    let Some(qemu) = Qemu::start_counting() else {
+    let Some(mut qemu) = Qemu::start_counting() else {
         return;
     };
     let mut client = two_clients(&qemu);
@@ -187,6 +197,7 @@ fn searches_with_answers(grid: Grid) {
             assert_eq!(most, BEHIND);
         }
     }
+    looks_often(&mut qemu);
 }
 
 /// Whether the processor with these coordinates is free.
@@ -202,7 +213,7 @@ type IsFree<'a> = &'a dyn Fn(u32, u32) -> bool;
 /// - A checkerboard, of which each processor is a block and a component.
 #[test]
 fn qemu_answers_while_it_decides_on_a_whole_mesh() {
-    let Some(qemu) = Qemu::start_counting() else {
+    let Some(mut qemu) = Qemu::start_counting() else {
         return;
     };
     let mut client = two_clients(&qemu);
@@ -247,4 +258,48 @@ fn qemu_answers_while_it_decides_on_a_whole_mesh() {
         }
         assert!(most > 0, "{strategy}: no frame was answered in a pause");
     }
+    looks_often(&mut qemu);
+}
+
+/// Thousands of blocks, reservations for all jobs that wait, and every processor one by one.
+#[test]
+fn qemu_looks_at_its_line_while_many_jobs_wait() {
+    let Some(mut qemu) = Qemu::start_counting() else {
+        return;
+    };
+    let mut client = qemu.client().expect("it answers");
+    let machine = Mesh::new(64, 64).expect("sides in range").grid();
+    for strategy in [
+        StrategyKind::FirstFit,
+        StrategyKind::FreeSubmeshList,
+        StrategyKind::BusyList,
+        StrategyKind::Naive,
+        StrategyKind::LeastExpectedBlocking { budget: 64 },
+    ] {
+        let configuration = Configuration {
+            machine,
+            strategy,
+            scheduler: SchedulerKind::Conservative,
+        };
+        let mut ask = |change| call(&mut client, change).outcome;
+        for change in [Change::Reset, Change::Configure(configuration)] {
+            assert_eq!(ask(change), Ok(Outcome::Done), "{strategy}");
+        }
+        for y in 0..64 {
+            for x in (y % 9..64).step_by(9) {
+                let block = Submesh::new(x, y, 1, 1).into();
+                assert!(ask(Change::MarkFaulty { block }).is_ok());
+            }
+        }
+        for job in 0..40 {
+            let side = |factor| 2 + (job * factor % 7) as u16;
+            let request = Request::submesh(side(3), side(5));
+            let request = request.with_estimate(100 + u64::from(job * 37 % 50));
+            assert!(ask(Change::submit(JobId(job), request)).is_ok());
+        }
+        for job in 0..40 {
+            assert!(ask(Change::Release { job: JobId(job) }).is_ok());
+        }
+    }
+    looks_often(&mut qemu);
 }
