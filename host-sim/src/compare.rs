@@ -30,7 +30,11 @@ use meshalloc_sim::scenario::{self, Scenario, Setting, SettingError, StrategyCho
 use meshalloc_sim::wording::{Number, counted};
 use meshalloc_sim::workload::{EstimateModel, Log, Process, SharedLogs, TimeUnit, Workload};
 
+mod answer;
+mod frame;
 mod tables;
+
+use frame::Frame;
 
 /// What to compare.
 #[derive(Args, Clone, Debug)]
@@ -190,6 +194,9 @@ pub(crate) fn compare(args: &CompareArgs, output: &mut dyn Write) -> Result<(), 
             if let Some(file) = shown {
                 writeln!(output, "{}", file.line("picture"))?;
             }
+            if incomplete.is_none() {
+                answer::write_answer(&compared, &rows, output)?;
+            }
         }
         Format::Json => {
             let picture = args.output.as_deref().filter(|_| shown.is_some());
@@ -285,6 +292,16 @@ impl<'a> Comparison<'a> {
 
     fn any(&self) -> &Experiment {
         &self.experiments[0]
+    }
+
+    /// The results of the experiments by load.
+    fn rows(&self, results: &[Vec<StrategyResult>]) -> Vec<Row> {
+        let results = results.chunks(self.schedulers.len()).rev();
+        let rows = self.loads.iter().zip(results).map(|(&load, results)| {
+            let results = results.to_vec();
+            Row { load, results }
+        });
+        rows.collect()
     }
 
     fn replications(&self) -> u32 {
@@ -388,17 +405,13 @@ fn known(load: f64) -> Option<f64> {
 /// Every strategy at every load, over all processors.
 fn measure(compared: &Comparison<'_>) -> Result<(Vec<Row>, Option<Incomplete>), Failure> {
     let experiments: Vec<&Experiment> = compared.experiments.iter().collect();
-    let bar = Bar::interruptible()?;
+    let frame = Frame::new(compared);
+    let bar = Bar::interruptible()?.below(&frame);
     let threads = compared.args.threads.count;
     let ran = sweep::run_here(&experiments, threads, &InProcessBackends::default, &bar);
     bar.clear();
     let (results, incomplete) = ran?;
-    let results = results.chunks(compared.schedulers.len()).rev();
-    let rows = compared.loads.iter().zip(results).map(|(&load, results)| {
-        let results = results.to_vec();
-        Row { load, results }
-    });
-    Ok((rows.collect(), incomplete))
+    Ok((compared.rows(&results), incomplete))
 }
 
 fn picture(compared: &Comparison<'_>, rows: &[Row]) -> Picture {

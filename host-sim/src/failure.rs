@@ -136,13 +136,25 @@ pub(crate) fn interrupted() -> Incomplete {
     }
 }
 
+/// Words as a shell reads them.
+pub(crate) fn command_line(words: &[String]) -> String {
+    let is_plain = |word: &str| {
+        let signs = |sign: char| sign.is_ascii_alphanumeric() || ",.:/=_-".contains(sign);
+        !word.is_empty() && word.chars().all(signs)
+    };
+    let quoted = words.iter().map(|word| match is_plain(word) {
+        true => word.into(),
+        false => shlex::try_quote(word).unwrap_or(word.into()),
+    });
+    quoted.collect::<Vec<_>>().join(" ")
+}
+
 /// After Ctrl-C, where the same command goes on: says which one that is. `kept` has what is
 /// complete, and `without` are the options that would begin anew.
 pub(crate) fn goes_on(kept: &Path, without: &[&str]) -> Failure {
     let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
     let words: Vec<_> = words.filter(|word| !without.contains(&&**word)).collect();
-    let command = shlex::try_join(words.iter().map(String::as_str));
-    let command = command.unwrap_or_else(|_| words.join(" "));
+    let command = command_line(&words);
     let (kept, interrupted) = (kept.display(), ExperimentError::Interrupted);
     Failure::Incomplete(Incomplete {
         reason: format!("{interrupted}; {kept} keeps what is complete, and `{command}` goes on"),

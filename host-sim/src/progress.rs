@@ -11,10 +11,19 @@ use crate::failure;
 use crate::records::JobsFile;
 use crate::signals;
 use meshalloc_sim::experiment::Progress;
-use meshalloc_sim::simulation::Observer;
+use meshalloc_sim::simulation::{Observer, RunResult};
 
 /// Seconds between lines of progress where standard error is no terminal.
 const LINE_EVERY: u64 = 30;
+
+/// Text of some lines above a bar.
+pub(crate) trait Above: Sync {
+    /// The text before the first run.
+    fn first(&self) -> String;
+
+    /// The text after this run, of which [`Progress::ended`] tells; `None`: it stays.
+    fn after(&self, place: usize, strategy: usize, run: &RunResult) -> Option<String>;
+}
 
 /// A progress bar on standard error, if that is a terminal, otherwise a line at the first progress
 /// after each [`LINE_EVERY`] seconds. If there is a file of jobs, it also gives runs the recorders
@@ -23,6 +32,8 @@ pub(crate) struct Bar<'j> {
     bar: ProgressBar,
     /// The file of jobs, if there is one.
     jobs: Option<&'j JobsFile<'j>>,
+    /// What stands above the bar, if there is something.
+    above: Option<&'j (dyn Above + 'j)>,
     /// What is counted, in the plural.
     what: &'static str,
     /// The seconds at which the next line is due.
@@ -39,14 +50,14 @@ impl<'j> Bar<'j> {
     pub(crate) fn of(what: &'static str) -> Result<Self, String> {
         let target = ProgressDrawTarget::stderr_with_hz(10);
         let bar = ProgressBar::with_draw_target(Some(0), target);
-        let template = format!("{{wide_bar}} {{human_pos}}/{{human_len}} {what}, {{eta}} left");
-        if let Ok(style) = ProgressStyle::with_template(&template) {
+        if let Ok(style) = ProgressStyle::with_template(&template(what)) {
             bar.set_style(style);
         }
         signals::handle().map_err(|error| format!("cannot handle Ctrl-C: {error}"))?;
         Ok(Bar {
             bar,
             jobs: None,
+            above: None,
             what,
             due: AtomicU64::new(LINE_EVERY),
         })
@@ -57,9 +68,27 @@ impl<'j> Bar<'j> {
         Bar { jobs, ..self }
     }
 
+    /// The same; on a terminal this text stands above the bar, from now on.
+    pub(crate) fn below(self, above: &'j dyn Above) -> Self {
+        let style = self.bar.style();
+        if let Ok(style) = style.template(&format!("{{msg}}\n{}", template(self.what))) {
+            self.bar.set_style(style);
+        }
+        Bar {
+            // It is drawn with the bar, as soon as the number of jobs is known.
+            bar: self.bar.clone().with_message(above.first()),
+            above: Some(above),
+            ..self
+        }
+    }
+
     pub(crate) fn clear(&self) {
         self.bar.finish_and_clear();
     }
+}
+
+fn template(what: &str) -> String {
+    format!("{{wide_bar}} {{human_pos}}/{{human_len}} {what}, {{eta}} left")
 }
 
 impl Progress for Bar<'_> {
@@ -85,6 +114,13 @@ impl Progress for Bar<'_> {
         if self.bar.is_hidden() && is_due(&self.due, elapsed.as_secs()) {
             let (done, all) = (self.bar.position(), self.bar.length().unwrap_or(0));
             failure::to_stderr(&line(done, all, self.what, elapsed));
+        }
+    }
+
+    fn ended(&self, place: usize, strategy: usize, run: &RunResult) {
+        let above = self.above.filter(|_| !self.bar.is_hidden());
+        if let Some(text) = above.and_then(|above| above.after(place, strategy, run)) {
+            self.bar.set_message(text);
         }
     }
 

@@ -123,6 +123,28 @@ impl<T> Given<T> {
         self
     }
 
+    /// The options that give another command these settings, those that it takes; `over` replaces
+    /// and adds some.
+    pub(crate) fn words<O: Takes>(&self, over: &[(&str, String)]) -> Vec<String> {
+        let is_over = |key: &str| over.iter().any(|(over, _)| *over == key);
+        let kept = self.entries.iter().filter(|entry| {
+            let setting = entry.setting;
+            takes::<O>(setting) && !is_over(setting.key)
+        });
+        let kept = kept.map(|entry| {
+            let value = entry.value.to_string_lossy().into_owned();
+            (entry.setting.key, value)
+        });
+        let all = kept.chain(over.iter().cloned());
+        let words = all.flat_map(|(key, value)| {
+            match Setting::of(key).is_some_and(|setting| setting.form == Form::Switch) {
+                true => vec![format!("--{key}={value}")],
+                false => vec![format!("--{key}"), value],
+            }
+        });
+        words.collect()
+    }
+
     pub(crate) fn scenario(&self) -> Scenario {
         let scenario = Scenario::of(&self.entries);
         let scenario = scenario.expect("the command has read each value with the same parser");

@@ -274,6 +274,12 @@ pub trait Progress: Sync {
         let _ = jobs;
     }
 
+    /// A run of the experiment at this place has ended, of the strategy at that place in it. Each
+    /// strategy's runs come in the order of the replications.
+    fn ended(&self, place: usize, strategy: usize, run: &RunResult) {
+        let _ = (place, strategy, run);
+    }
+
     /// Receives the jobs of a run that begins; `replication` counts from 0.
     fn recorder(&self, strategy: StrategyKind, replication: u32) -> Box<dyn Observer + '_> {
         let _ = (strategy, replication);

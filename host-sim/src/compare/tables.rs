@@ -31,7 +31,6 @@ pub(super) fn write_tables(
         metrics.push(compared.args.draw);
     }
     for metric in metrics {
-        let title = report::title(&metric.label(TimeUnit::Second));
         for (under, scheduler) in compared.scheduler_names().iter().enumerate() {
             // Not those that an interruption left without runs.
             let has_runs = |row: &&Row| row.results[under].iter().any(|it| !it.runs.is_empty());
@@ -39,51 +38,8 @@ pub(super) fn write_tables(
             if rows.is_empty() {
                 continue;
             }
-            // Of the strategies in these columns.
-            let of = |names: &[String], columns: Range<usize>| {
-                let names = names[columns.clone()].iter().cloned();
-                let mut table = table(std::iter::once("load".to_owned()).chain(names));
-                for row in &rows {
-                    let results = row.results[under][columns.clone()].iter();
-                    let cells = results.map(|result| {
-                        let refused = report::refused_percent(result);
-                        match refused.filter(|_| metric == Metric::WaitingDelay) {
-                            Some(percent) => {
-                                format!("{} ({percent} refused)", cell(result, metric))
-                            }
-                            None => cell(result, metric),
-                        }
-                    });
-                    let load = compared.load_text(row.load);
-                    table.add_row(std::iter::once(load).chain(cells));
-                }
-                trimmed(&table)
-            };
-            let count = compared.strategies.len();
-            let long: Vec<_> = compared
-                .strategies
-                .iter()
-                .map(ToString::to_string)
-                .collect();
-            let mut shown = vec![of(&long, 0..count)];
-            if !shown.iter().all(|table| fits(table)) {
-                // With short names; below each other if that is not enough.
-                let names: Vec<_> = compared
-                    .strategies
-                    .iter()
-                    .map(|&kind| short(kind))
-                    .collect();
-                for most in (1..=count).rev() {
-                    let begins = (0..count).step_by(most);
-                    let columns = begins.map(|begin| begin..count.min(begin + most));
-                    shown = columns.map(|columns| of(&names, columns)).collect();
-                    if shown.iter().all(|table| fits(table)) {
-                        break;
-                    }
-                }
-            }
-            let shown = shown.join("\n\n");
-            writeln!(output, "\n{title}, {scheduler}\n{shown}")?;
+            let shown = metric_table(compared, &rows, (under, scheduler), metric);
+            writeln!(output, "\n{shown}")?;
         }
     }
     if let Some(note) = report::interval_note(rows.iter().flat_map(Row::all)) {
@@ -124,6 +80,64 @@ pub(super) fn write_tables(
     let line = report::incomplete_line(incomplete, &counts);
     writeln!(output, "{line}")?;
     Ok(())
+}
+
+/// A metric under one scheduler, given by place and name: a title, and as many tables below each
+/// other as the width requires.
+pub(super) fn metric_table(
+    compared: &Comparison<'_>,
+    rows: &[&Row],
+    (under, scheduler): (usize, &str),
+    metric: Metric,
+) -> String {
+    // Of the strategies in these columns.
+    let of = |names: &[String], columns: Range<usize>| {
+        let names = names[columns.clone()].iter().cloned();
+        let mut table = table(std::iter::once("load".to_owned()).chain(names));
+        for row in rows {
+            let results = row.results[under][columns.clone()].iter();
+            let cells = results.map(|result| {
+                if result.runs.is_empty() {
+                    return "…".to_owned();
+                }
+                let refused = report::refused_percent(result);
+                match refused.filter(|_| metric == Metric::WaitingDelay) {
+                    Some(percent) => {
+                        format!("{} ({percent} refused)", cell(result, metric))
+                    }
+                    None => cell(result, metric),
+                }
+            });
+            let load = compared.load_text(row.load);
+            table.add_row(std::iter::once(load).chain(cells));
+        }
+        trimmed(&table)
+    };
+    let count = compared.strategies.len();
+    let long: Vec<_> = compared
+        .strategies
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    let mut shown = vec![of(&long, 0..count)];
+    if !shown.iter().all(|table| fits(table)) {
+        // With short names; below each other if that is not enough.
+        let names: Vec<_> = compared
+            .strategies
+            .iter()
+            .map(|&kind| short(kind))
+            .collect();
+        for most in (1..=count).rev() {
+            let begins = (0..count).step_by(most);
+            let columns = begins.map(|begin| begin..count.min(begin + most));
+            shown = columns.map(|columns| of(&names, columns)).collect();
+            if shown.iter().all(|table| fits(table)) {
+                break;
+            }
+        }
+    }
+    let title = report::title(&metric.label(TimeUnit::Second));
+    format!("{title}, {scheduler}\n{}", shown.join("\n\n"))
 }
 
 /// How many replications there are under each scheduler, at each load; one scheduler is not named.

@@ -1,6 +1,6 @@
 use std::fs;
 
-use crate::program::host_sim_in;
+use crate::program::{host_sim_in, host_sim_of};
 
 const SMALL: &str = "compare --mesh 8x8 --jobs 300 --replications 3";
 
@@ -9,7 +9,7 @@ fn a_table_and_a_picture_come_out() {
     let folder = tempfile::tempdir().unwrap();
     let line = format!("{SMALL} --load 0.5,0.2,0.5 --output out/c.svg");
     let shown = host_sim_in(folder.path(), &line).good();
-    assert!(shown.ends_with("picture: out/c.svg\n"), "{shown}");
+    assert!(shown.contains("\npicture: out/c.svg\n\n"), "{shown}");
     for part in [
         "Mean waiting delay (s), fcfs\nload",
         "Mean waiting delay (s), easy\nload",
@@ -18,10 +18,8 @@ fn a_table_and_a_picture_come_out() {
     ] {
         assert!(shown.contains(part), "{part} is missing in {shown}");
     }
-    assert!(
-        shown.lines().all(|line| line.chars().count() <= 80),
-        "{shown}"
-    );
+    let mut lines = shown.lines().filter(|line| !line.starts_with("next: "));
+    assert!(lines.all(|line| line.chars().count() <= 80), "{shown}");
     let first_cells: Vec<_> = shown
         .lines()
         .filter_map(|line| line.split_whitespace().next()?.parse::<f64>().ok())
@@ -48,6 +46,152 @@ fn a_table_and_a_picture_come_out() {
     assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
 }
 
+/// The last lines: what stands behind the tables, and the words of the next command.
+fn closing(shown: &str) -> (String, Vec<String>) {
+    let (tables, closing) = shown.trim_end().rsplit_once("\n\n").unwrap();
+    assert!(tables.contains("Mean waiting delay"), "{shown}");
+    let (sentence, next) = closing.rsplit_once("next: ").unwrap();
+    let mut words = shlex::split(next).unwrap();
+    assert!(words.remove(0).ends_with("host-sim"), "{shown}");
+    (sentence.trim_end().replace('\n', " "), words)
+}
+
+#[test]
+fn the_last_lines_answer_the_question_and_go_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let scenario = "mesh = \"8x8\"\nreplications = 3\nstrategy = [\"ff\", \"leb\", \"naive\"]\n";
+    fs::write(folder.path().join("a file.toml"), scenario).unwrap();
+    let job = |number: u32| {
+        let submit = number / 6 * 120;
+        format!("{number} {submit} -1 40 9 -1 -1 9 60 -1 1 1 1 -1 -1 1 -1 -1\n")
+    };
+    fs::write(
+        folder.path().join("log.swf"),
+        (0..99).map(job).collect::<String>(),
+    )
+    .unwrap();
+    let of = "compare --mesh 8x8 --strategy ff,leb,naive --scheduler fcfs";
+    let view = "view --mesh 8x8 --jobs 9000 --seed 2 --strategy least-expected-blocking,first-fit";
+    let cases: [(String, &[&str], String); 7] = [
+        (
+            format!("{of} --jobs 9000 --replications 3 --seed 2 --load .2,.4"),
+            &[
+                "At load 0.4 jobs wait ",
+                " s under least-expected-blocking, ",
+                " s under first-fit, ",
+                " times as long (fcfs; strategies that give a job one block).",
+            ],
+            format!("{view} --load 0.4 --scheduler fcfs"),
+        ),
+        (
+            "compare --mesh 8x8 --strategy leb --jobs 9000 --replications 3 --load .4".into(),
+            &[
+                "At load 0.4 jobs wait ",
+                " s under easy, ",
+                " s under fcfs, ",
+                " times as long (least-expected-blocking).",
+            ],
+            "view --mesh 8x8 --jobs 9000 --strategy least-expected-blocking --load 0.4 \
+             --scheduler easy"
+                .into(),
+        ),
+        (
+            format!("{of} --jobs 9000 --replications 1 --load .3"),
+            &[
+                "At load 0.3 jobs wait ",
+                ", in one replication, which has no interval (fcfs; ",
+            ],
+            "compare --mesh 8x8 --jobs 9000 --strategy least-expected-blocking,first-fit \
+             --load 0.3 --scheduler fcfs --replications 4"
+                .into(),
+        ),
+        (
+            "compare --mesh 8x8 --strategy ff,bf --jobs 9000 --replications 2 --load .2".into(),
+            &[
+                "At load 0.2 the waits overlap in their 95 % intervals: ",
+                " under first-fit",
+            ],
+            "compare --mesh 8x8 --jobs 9000 --strategy STRATEGIES --load 0.2 --scheduler fcfs \
+             --replications 8"
+                .into(),
+        ),
+        (
+            format!("{of} --jobs 100 --replications 2 --load .5,.6"),
+            &["No answer: the runs are too short, and their means grow with them (↑)."],
+            "compare --mesh 8x8 --strategy ff,leb,naive --scheduler fcfs --load .5,.6 \
+             --replications 2 --jobs 400"
+                .into(),
+        ),
+        (
+            "compare --scenario FILE --jobs 9000 --load .4 --scheduler fcfs".into(),
+            &["At load 0.4 jobs wait "],
+            "view --scenario FILE --jobs 9000 --strategy least-expected-blocking,first-fit \
+             --load 0.4 --scheduler fcfs"
+                .into(),
+        ),
+        (
+            format!("{of} --swf log.swf"),
+            &["At load ", " jobs wait ", " s under "],
+            "view --mesh 8x8 --swf log.swf --strategy STRATEGIES --scheduler fcfs".into(),
+        ),
+    ];
+    for (line, parts, expected) in cases {
+        let mut words: Vec<_> = line.split_whitespace().collect();
+        words
+            .iter_mut()
+            .filter(|it| **it == "FILE")
+            .for_each(|it| *it = "a file.toml");
+        let shown = host_sim_of(folder.path(), &words).good();
+        let (sentence, next) = closing(&shown);
+        let mut rest = &*sentence;
+        for part in parts {
+            let found = rest.split_once(part);
+            rest = found
+                .unwrap_or_else(|| panic!("{part} is missing: {line}: {sentence}"))
+                .1;
+        }
+        let mut expected: Vec<_> = expected.split_whitespace().collect();
+        for (expected, next) in expected.iter_mut().zip(&next) {
+            match *expected {
+                "FILE" => *expected = "a file.toml",
+                "STRATEGIES" => *expected = next,
+                _ => {}
+            }
+        }
+        let sorted = |mut words: Vec<String>| {
+            words.sort();
+            words
+        };
+        let expected = expected.into_iter().map(str::to_owned).collect();
+        assert_eq!(sorted(next.clone()), sorted(expected), "{line}");
+        host_sim_of(folder.path(), &next).good();
+    }
+}
+
+/// The numbers of the sentence are those of the results.
+#[test]
+fn the_answer_has_the_means_of_the_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "compare --mesh 8x8 --strategy ff,leb --scheduler fcfs --jobs 9000 --load .4";
+    let json = host_sim_in(folder.path(), &format!("{line} --format json")).json();
+    let mean = |place: usize| {
+        let result = &json["points"][0]["results"][place];
+        result["metrics"]["waiting_delay"]["mean"].as_f64().unwrap()
+    };
+    let shown = host_sim_in(folder.path(), line).good();
+    let (sentence, _) = closing(&shown);
+    let words = sentence.split_whitespace();
+    let numbers: Vec<f64> = words.filter_map(|word| word.parse().ok()).collect();
+    let expected = [0.4, mean(1), mean(0), mean(0) / mean(1)];
+    assert_eq!(numbers.len(), expected.len(), "{sentence}");
+    for (number, expected) in numbers.into_iter().zip(expected) {
+        assert!(
+            (number / expected - 1.0).abs() < 0.05,
+            "{number}, {expected}: {sentence}"
+        );
+    }
+}
+
 #[test]
 fn a_scenario_file_has_what_the_command_line_does_not() {
     let folder = tempfile::tempdir().unwrap();
@@ -58,6 +202,10 @@ fn a_scenario_file_has_what_the_command_line_does_not() {
     };
     write("");
     let run = |line: &str| host_sim_in(folder.path(), line);
+    let tables = |line: &str| {
+        let shown = run(line).good();
+        shown.rsplit_once("\n\n").unwrap().0.to_owned()
+    };
     let of_file = "compare --scenario s.toml";
     let of_line = "compare --mesh 8x8 --jobs 300 --replications 3";
     for (file, line) in [
@@ -65,8 +213,10 @@ fn a_scenario_file_has_what_the_command_line_does_not() {
         ("--load 0.2,0.5 --scheduler fcfs", ""),
         ("--full --scheduler fcfs", ""),
     ] {
-        let shown = run(&format!("{of_file} {file}")).good();
-        assert_eq!(shown, run(&format!("{of_line} {file} {line}")).good());
+        assert_eq!(
+            tables(&format!("{of_file} {file}")),
+            tables(&format!("{of_line} {file} {line}"))
+        );
     }
     let shown = run("saturation --scenario s.toml --strategy ff");
     let note = "note: s.toml: the backlog of `saturation` replaces `load` (line 4)\n";
@@ -75,9 +225,8 @@ fn a_scenario_file_has_what_the_command_line_does_not() {
     assert_eq!(shown.stdout, expected);
 
     write("scheduler = \"fcfs\"\n");
-    let shown = run(of_file).good();
     let line = format!("{of_line} --load 0.3 --scheduler fcfs");
-    assert_eq!(shown, run(&line).good());
+    assert_eq!(tables(of_file), tables(&line));
     write("backend = \"in-process\"\n");
     let ended = run(of_file);
     let error = "error: s.toml:6: `backend` has no use here: the command has no such option\n";

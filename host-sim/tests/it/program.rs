@@ -1,5 +1,6 @@
 //! Starts the program and keeps what came out.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::io::Write;
 use std::path::Path;
@@ -44,6 +45,12 @@ impl Ended {
     }
 }
 
+/// Runs the program in this folder, with arguments that may have blanks.
+pub(crate) fn host_sim_of<A: AsRef<OsStr>>(folder: &Path, arguments: &[A]) -> Ended {
+    let mut command = command(folder, "");
+    ended(command.args(arguments), "")
+}
+
 /// The program, to be started in `folder`.
 pub(crate) fn command(folder: &Path, line: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_host-sim"));
@@ -70,7 +77,11 @@ pub(crate) fn host_sim_in(folder: &Path, line: &str) -> Ended {
 
 /// The same, with this on standard input.
 pub(crate) fn host_sim_fed(folder: &Path, line: &str, input: &str) -> Ended {
-    let mut child = command(folder, line)
+    ended(&mut command(folder, line), input)
+}
+
+fn ended(command: &mut Command, input: &str) -> Ended {
+    let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -1,4 +1,4 @@
-//! On a terminal, tables use its width.
+//! On a terminal, tables use its width, and `compare` shows what it has so far.
 
 #![cfg(unix)]
 
@@ -12,7 +12,7 @@ use serialport::{SerialPort, TTYPort};
 use crate::program::{command, host_sim};
 
 /// The output on a terminal with this number of columns.
-fn on_terminal(columns: usize, line: &str) -> String {
+fn on_terminal(columns: usize, line: &str, shows_errors: bool) -> String {
     let (mut screen, port) = TTYPort::pair().unwrap();
     let path = port.name().unwrap();
     let open = || -> File {
@@ -31,7 +31,10 @@ fn on_terminal(columns: usize, line: &str) -> String {
     program
         .stdin(Stdio::null())
         .stdout(open())
-        .stderr(Stdio::null());
+        .stderr(match shows_errors {
+            true => open().into(),
+            false => Stdio::null(),
+        });
     let mut child = program.spawn().unwrap();
     let (mut shown, mut buffer) = (Vec::new(), [0; 4096]);
     loop {
@@ -57,10 +60,10 @@ fn tables_use_the_width_of_the_terminal() {
         let tables = |shown: &str| shown.lines().filter(|line| line.starts_with('─')).count();
         // Wall clock times may differ.
         let piped = host_sim(line).good();
-        let narrow = on_terminal(80, line);
+        let narrow = on_terminal(80, line, false);
         assert_eq!(tables(&narrow), tables(&piped), "{narrow}");
         assert_eq!(longest(&narrow) <= Some(80), longest(&piped) <= Some(80));
-        let wide = on_terminal(220, line);
+        let wide = on_terminal(220, line, false);
         assert!(longest(&wide) > Some(80), "{wide}");
         assert!(longest(&wide) <= Some(220), "{wide}");
         assert!(wide.lines().count() < narrow.lines().count(), "{wide}");
@@ -68,4 +71,23 @@ fn tables_use_the_width_of_the_terminal() {
             assert!(tables(&wide) < tables(&narrow), "{wide}");
         }
     }
+}
+
+#[test]
+fn compare_shows_its_frame_at_once_and_then_the_tables() {
+    let line = "compare --mesh 8x8 --jobs 9000 --replications 2 --load .3,.4 --strategy ff,naive";
+    let shown = on_terminal(80, line, true);
+    let tables = host_sim(line).good();
+    let frame = shown.strip_suffix(&tables);
+    let frame = frame.unwrap_or_else(|| panic!("{tables} are not the end of {shown}"));
+    let (first, _) = frame.split_once(" left").unwrap();
+    for part in [
+        "mesh 8x8",
+        "Mean waiting delay (s), fcfs",
+        "Mean waiting delay (s), easy",
+    ] {
+        assert!(first.contains(part), "{part} is missing in {first}");
+    }
+    // Two loads, two schedulers, two strategies.
+    assert_eq!(first.matches('…').count(), 8, "{first}");
 }

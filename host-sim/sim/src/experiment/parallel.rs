@@ -267,7 +267,7 @@ impl<'e> Board<'e> {
             return None;
         }
         point.ahead.insert((task.replication, task.column), outcome);
-        if let Err(reason) = point.look() {
+        if let Err(reason) = point.look(place, progress) {
             point.ended = true;
             // An interruption is no reason where there is another one, earlier or later.
             let counts = |first: &(usize, ExperimentError)| match (&first.1, &reason) {
@@ -376,13 +376,17 @@ impl<'e> Point<'e> {
     }
 
     /// Takes the runs that have ended into account, in order, to the last needed replication.
-    fn look(&mut self) -> Result<(), ExperimentError> {
+    fn look(&mut self, place: usize, progress: &dyn Progress) -> Result<(), ExperimentError> {
         while !self.ended {
             let replication = self.complete();
             let columns = self.runs.iter_mut().enumerate();
             for (column, runs) in columns.filter(|(_, runs)| runs.len() as u32 == replication) {
                 match self.ahead.remove(&(replication, column)) {
-                    Some(outcome) => runs.push(outcome?),
+                    Some(outcome) => {
+                        let run = outcome?;
+                        progress.ended(place, column, &run);
+                        runs.push(run);
+                    }
                     None => return Ok(()),
                 }
             }

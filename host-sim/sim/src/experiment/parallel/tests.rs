@@ -42,6 +42,16 @@ fn assert_same(some: &[StrategyResult], others: &[StrategyResult]) {
     }
 }
 
+/// The runs of which an experiment has told, by strategy.
+struct Told(Mutex<Vec<Vec<RunResult>>>);
+
+impl Progress for Told {
+    fn ended(&self, place: usize, strategy: usize, run: &RunResult) {
+        assert_eq!(place, 0);
+        self.0.lock().unwrap()[strategy].push(run.clone());
+    }
+}
+
 #[test]
 fn the_order_in_which_runs_end_does_not_matter() {
     const TOO_MANY: u32 = 3;
@@ -59,6 +69,7 @@ fn the_order_in_which_runs_end_does_not_matter() {
         .collect();
     let mut random = ChaCha8Rng::seed_from_u64(1);
     for _ in 0..50 {
+        let told = Told(Mutex::new(vec![Vec::new(); STRATEGIES.len()]));
         let mut board = board(&experiment);
         let all = begun as usize * STRATEGIES.len();
         let mut tasks: Vec<_> = (0..all).map_while(|_| board.next(&())).collect();
@@ -68,11 +79,14 @@ fn the_order_in_which_runs_end_does_not_matter() {
             .iter()
             .filter_map(|task| {
                 let result = runs[task.column][task.replication as usize].clone();
-                board.record(task, Ok(result), &())
+                board.record(task, Ok(result), &told)
             })
             .collect();
         assert_eq!(results.len(), 1);
         assert_same(&expected, &results[0]);
+        for (result, told) in expected.iter().zip(told.0.into_inner().unwrap()) {
+            assert_eq!(result.runs, told);
+        }
     }
 }
 
