@@ -7,10 +7,10 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use crate::program::{Ended, command, host_sim, kill};
+use crate::program::{Ended, command, host_sim, kill, wait_for_runs};
 
-/// Runs the program and interrupts it after a while: long enough for it to have started on a busy
-/// machine. It leaves nothing behind. One thread is enough to be interrupted.
+/// Runs the program and interrupts its runs. It leaves nothing behind. One thread is enough to be
+/// interrupted.
 fn interrupted(line: &str) -> Ended {
     ended_by("-INT", line)
 }
@@ -23,7 +23,7 @@ fn ended_by(signal: &str, line: &str) -> Ended {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    thread::sleep(Duration::from_secs(3));
+    wait_for_runs(child.id());
     kill(signal, child.id());
     let output = child.wait_with_output().unwrap();
     // The folder of a picture may be there, without one.
@@ -186,7 +186,7 @@ fn an_interrupted_reproduction_names_the_command_that_goes_on() {
         let folder = tempfile::tempdir().unwrap();
         let mut child = command(folder.path(), &format!("reproduce {line}"));
         let child = child.stderr(Stdio::piped()).spawn().unwrap();
-        thread::sleep(Duration::from_secs(3));
+        wait_for_runs(child.id());
         kill("-INT", child.id());
         let output = child.wait_with_output().unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();

@@ -1,8 +1,9 @@
 //! The program with a controller that lies, or never comes to an end: a clear error, and no table
 //! made of nonsense.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 
 use meshalloc::{Answer, Block, Error, Event, Happened, JobId, Outcome, Submesh};
@@ -16,7 +17,7 @@ type Lie = fn(&mut ServerMessage);
 
 /// A right server, whose answers become others on their way. Returns the number of jobs that are
 /// there at the end.
-fn lying(lie: Lie) -> (String, JoinHandle<u32>) {
+fn lying(mut lie: impl FnMut(&mut ServerMessage) + Send + 'static) -> (String, JoinHandle<u32>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("tcp:{}", listener.local_addr().unwrap());
     let thread = thread::spawn(move || {
@@ -371,9 +372,21 @@ fn ctrl_c_ends_what_a_controller_does_not() {
     ];
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("ops"), "alloc 1 2 2\nalloc 2 2 2\n").unwrap();
+    // Of the first two lies the program hears one after another, in the third the board is silent.
+    let heard = [3, 3, 1];
     for line in ["run --mesh 16x16 --jobs 50", "replay ops --mesh 16x16"] {
-        for lie in lies {
-            let (endpoint, board) = lying(lie);
+        for (lie, heard) in lies.into_iter().zip(heard) {
+            let (begin, begun) = mpsc::channel();
+            let mut has_begun = false;
+            let (endpoint, board) = lying(move |it| {
+                has_begun |= matches!(it, ServerMessage::Outcome { events, .. }
+                    if !events.list.is_empty());
+                if has_begun {
+                    // The program ends while nobody listens any more.
+                    let _ = begin.send(());
+                }
+                lie(it);
+            });
             let line = format!("{line} --backend {endpoint}");
             let child = crate::program::command(folder.path(), &line)
                 .stdin(Stdio::null())
@@ -381,7 +394,9 @@ fn ctrl_c_ends_what_a_controller_does_not() {
                 .stderr(Stdio::piped())
                 .spawn()
                 .unwrap();
-            thread::sleep(Duration::from_secs(1));
+            for _ in 0..heard {
+                begun.recv_timeout(Duration::from_secs(60)).unwrap();
+            }
             kill("-INT", child.id());
             let begun = Instant::now();
             let output = child.wait_with_output().unwrap();
@@ -403,7 +418,6 @@ fn ctrl_c_ends_what_a_controller_does_not() {
 #[test]
 fn ctrl_c_ends_a_replay_that_waits_for_input() {
     use std::process::Stdio;
-    use std::time::Duration;
 
     let (endpoint, board) = lying(|_| ());
     let line = format!("replay - --mesh 16x16 --backend {endpoint}");
@@ -416,7 +430,11 @@ fn ctrl_c_ends_a_replay_that_waits_for_input() {
     let mut input = child.stdin.take().unwrap();
     input.write_all(b"alloc 1 2 2\nalloc 2 2 2\n").unwrap();
     input.flush().unwrap();
-    thread::sleep(Duration::from_secs(1));
+    let mut shown = BufReader::new(child.stdout.take().unwrap());
+    let mut lines = String::new();
+    for _ in 0..2 {
+        shown.read_line(&mut lines).unwrap();
+    }
     kill("-INT", child.id());
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
@@ -424,7 +442,7 @@ fn ctrl_c_ends_a_replay_that_waits_for_input() {
         (output.status.code(), &*said),
         (Some(130), "error: interrupted\n")
     );
-    let shown = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(shown.lines().count(), 2, "{shown}");
+    shown.read_to_string(&mut lines).unwrap();
+    assert_eq!(lines.lines().count(), 2, "{lines}");
     assert_eq!(board.join().unwrap(), 0);
 }

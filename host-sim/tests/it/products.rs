@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::program::{host_sim_in, kill};
+use crate::program::{host_sim_in, kill, wait_for_runs};
 
 const SMALL: &str = "--mesh 8x8 --strategy ff --jobs 60";
 
@@ -135,7 +135,7 @@ fn a_killed_run_leaves_no_part_of_its_jobs() {
     let line = "run --mesh 8x8 --load .3 --jobs 16000000 --replications 1 --jobs-output jobs.csv";
     let child = crate::program::command(folder.path(), line);
     let mut child = { child }.spawn().unwrap();
-    std::thread::sleep(std::time::Duration::from_secs(2));
+    wait_for_runs(child.id());
     kill("-KILL", child.id());
     child.wait().unwrap();
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);

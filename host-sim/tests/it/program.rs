@@ -6,6 +6,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
+use std::time::{Duration, Instant};
 
 /// How a run of the program ended.
 pub(crate) struct Ended {
@@ -56,6 +57,31 @@ pub(crate) fn command(folder: &Path, line: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_host-sim"));
     command.current_dir(folder).args(line.split_whitespace());
     command
+}
+
+/// Waits until the program has computed for so long that its runs are under way, however busy the
+/// machine is.
+#[cfg(unix)]
+pub(crate) fn wait_for_runs(process: u32) {
+    const COMPUTED: u32 = 30;
+    let path = format!("/proc/{process}/stat");
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(60) {
+        // A system that does not say what a process computes.
+        let Ok(stat) = std::fs::read_to_string(&path) else {
+            thread::sleep(Duration::from_secs(3));
+            return;
+        };
+        // The first field that is counted behind the name is the third; 14 and 15 are hundredths of
+        // a second.
+        let (_, fields) = stat.rsplit_once(')').unwrap();
+        let times = fields.split_whitespace().skip(11).take(2);
+        if times.map(|time| time.parse::<u32>().unwrap()).sum::<u32>() >= COMPUTED {
+            return;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    panic!("process {process} does not compute");
 }
 
 /// Sends a signal, such as `-INT`.
