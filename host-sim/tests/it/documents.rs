@@ -10,7 +10,8 @@
 //! `MESHALLOC_REFRESH_GOLDEN=1` the outputs are written anew, except those with `...` or `[..]`.
 //!
 //! The pages in `golden/` are no documents. They hold what a change of the program must not change
-//! without notice: help texts, errors, outputs, and the decisions of 60 scenarios.
+//! without notice: errors, outputs, the decisions of 60 scenarios, and the layout of help, whose
+//! texts are those of the reference.
 
 use std::env;
 use std::fs;
@@ -19,26 +20,54 @@ use std::process::{Command, Stdio};
 
 use crate::program::{host_sim_in, skipped};
 
-/// The documents: those at the top and each page of the book.
-fn pages() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let mut pages: Vec<PathBuf> = ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md"]
-        .map(|name| root.join(name))
-        .into();
-    let mut folders = vec![root.join("docs")];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            // The reference is written by the program itself.
-            match path.is_dir() {
-                true if !path.ends_with("reference") => folders.push(path),
-                false if path.extension().is_some_and(|end| end == "md") => pages.push(path),
-                _ => {}
-            }
+/// A test for each document that has commands.
+macro_rules! pages {
+    ($($name:ident $path:literal,)*) => {
+        const PAGES: &[&str] = &[$($path),*];
+
+        /// The commands of a document run, and print what it says.
+        mod the_commands_run_of {
+            $(#[test]
+            fn $name() {
+                super::check_page($path);
+            })*
         }
-    }
-    pages.sort();
-    pages
+    };
+}
+
+pages! {
+    readme "README.md",
+    concepts_failures "docs/concepts/failures.md",
+    concepts_metrics_and_intervals "docs/concepts/metrics-and-intervals.md",
+    concepts_saturation "docs/concepts/saturation.md",
+    concepts_schedulers "docs/concepts/schedulers.md",
+    concepts_strategies "docs/concepts/strategies.md",
+    concepts_the_problem "docs/concepts/the-problem.md",
+    fidelity "docs/fidelity.md",
+    guides_compare_strategies "docs/guides/compare-strategies.md",
+    guides_io "docs/guides/io.md",
+    guides_message_contention "docs/guides/message-contention.md",
+    guides_more_dimensions "docs/guides/more-dimensions.md",
+    guides_papers "docs/guides/papers.md",
+    guides_per_job_data "docs/guides/per-job-data.md",
+    guides_resets_and_journals "docs/guides/resets-and-journals.md",
+    guides_run_a_log "docs/guides/run-a-log.md",
+    guides_single_operations "docs/guides/single-operations.md",
+    guides_sweeps "docs/guides/sweeps.md",
+    guides_the_board "docs/guides/the-board.md",
+    guides_tpu_slices "docs/guides/tpu-slices.md",
+    guides_view_and_pictures "docs/guides/view-and-pictures.md",
+    lookahead "docs/lookahead.md",
+    measurements_benchmarks "docs/measurements/benchmarks.md",
+    porting "docs/porting.md",
+    start_first_comparison "docs/start/first-comparison.md",
+    start_install "docs/start/install.md",
+    start_reading_the_output "docs/start/reading-the-output.md",
+}
+
+/// A document, by its path from the root of the workspace.
+fn document(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
 }
 
 /// Runs a script as a reader would type it.
@@ -196,43 +225,57 @@ fn run_page(text: &str, faults: &mut Vec<String>) -> String {
     shown.join("\n") + "\n"
 }
 
+/// Of the documents at the top and each page of the book.
 #[test]
-fn every_command_of_the_documents_runs() {
+fn every_document_with_commands_has_a_test() {
+    let root = document("");
+    let mut left: Vec<_> = ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "docs"]
+        .map(PathBuf::from)
+        .into();
+    let mut found = Vec::new();
+    while let Some(path) = left.pop() {
+        let full = root.join(&path);
+        if full.is_dir() {
+            // The reference is written by the program itself.
+            let entries = fs::read_dir(full)
+                .unwrap()
+                .map(|entry| entry.unwrap().file_name());
+            left.extend(
+                entries
+                    .filter(|name| name != "reference")
+                    .map(|name| path.join(name)),
+            );
+        } else if path.extension().is_some_and(|end| end == "md") {
+            let text = fs::read_to_string(full).unwrap();
+            let is_block = |line: &str| matches!(line, "```sh" | "```console");
+            found.extend(text.lines().any(is_block).then_some(path));
+        }
+    }
+    found.sort();
+    let mut pages: Vec<_> = PAGES.iter().map(PathBuf::from).collect();
+    pages.sort();
+    assert_eq!(found, pages);
+}
+
+/// Compares a page, by its path from the root of the workspace, with what its commands print now.
+fn check_page(path: &str) {
     if cfg!(not(unix)) {
         skipped("the commands of the documents are for a Unix shell");
         return;
     }
-    check(&pages());
-}
-
-/// Compares these pages with what their commands print now.
-fn check(pages: &[PathBuf]) {
-    let refresh = env::var_os("MESHALLOC_REFRESH_GOLDEN").is_some();
+    let file = document(path);
+    let text = fs::read_to_string(&file).unwrap();
     let mut faults = Vec::new();
-    for path in pages {
-        let text = fs::read_to_string(path).unwrap();
-        let mut of_page = Vec::new();
-        let shown = run_page(&text, &mut of_page);
-        if refresh && shown != text {
-            fs::write(path, shown).unwrap();
-        }
-        faults.extend(
-            of_page
-                .iter()
-                .map(|fault| format!("{}: {fault}", path.display())),
-        );
+    let shown = run_page(&text, &mut faults);
+    if env::var_os("MESHALLOC_REFRESH_GOLDEN").is_some() && shown != text {
+        fs::write(file, shown).unwrap();
     }
-    assert!(faults.is_empty(), "{}", faults.join("\n\n"));
+    assert!(faults.is_empty(), "{path}: {}", faults.join("\n\n"));
 }
 
-/// Compares a page of `golden/`.
+/// The same of a page of `golden/`.
 fn check_golden(name: &str) {
-    if cfg!(not(unix)) {
-        skipped("the commands of the golden pages are for a Unix shell");
-        return;
-    }
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/golden");
-    check(&[folder.join(name)]);
+    check_page(&format!("host-sim/tests/it/golden/{name}"));
 }
 
 #[test]
@@ -285,10 +328,9 @@ const PICTURES: [(&str, &str, &str); 4] = [
 
 #[test]
 fn pictures_are_what_their_commands_write() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut faults = Vec::new();
     for (page, command, picture) in PICTURES {
-        let text = fs::read_to_string(root.join(page))
+        let text = fs::read_to_string(document(page))
             .unwrap()
             .replace("\\\n", " ");
         let words: Vec<&str> = text.split_whitespace().collect();
@@ -297,7 +339,7 @@ fn pictures_are_what_their_commands_write() {
         let folder = tempfile::tempdir().unwrap();
         host_sim_in(folder.path(), &format!("{command} it.svg")).good();
         let drawn = fs::read_to_string(folder.path().join("it.svg")).unwrap();
-        let known = root.join(picture);
+        let known = document(picture);
         if drawn != fs::read_to_string(&known).unwrap() {
             faults.push(picture);
             if env::var_os("MESHALLOC_REFRESH_GOLDEN").is_some() {

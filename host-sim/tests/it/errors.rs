@@ -5,13 +5,13 @@ use std::fs;
 
 use crate::program::host_sim_in;
 
-/// Mistakes that the command line's reader finds: the message, then a hint or the usage.
+/// Mistakes that the command line's reader finds: the message, then a hint or the usage. Others, as
+/// a whole, are in `golden/errors.golden`.
 #[test]
 fn wrong_options_are_explained() {
     let folder = tempfile::tempdir().unwrap();
     for (line, parts) in [
-        ("run --mesh 64x", &["'64x' for '--mesh", "expected WxH"][..]),
-        ("run --mesh 0x5", &["dimension 0 is 0", "expected WxH"]),
+        ("run --mesh 0x5", &["dimension 0 is 0", "expected WxH"][..]),
         ("run --mesh 1048576", &["expected WxH", "each 1 to 65535"]),
         ("run --jobs 4294967296", &["a whole number, 1 to 16777216"]),
         (
@@ -27,44 +27,20 @@ fn wrong_options_are_explained() {
             &["a whole number, 1 to 4294967295"],
         ),
         ("run --threads 4294967296", &["a whole number, 1 to 65535"]),
-        ("run --mesh 1024x1024x2", &["more than 1048576 processors"]),
         ("run --torus 8by8", &["'8by8' for '--torus", "expected WxH"]),
         (
             "run --wrap x",
             &["'x' for '--wrap", "expected numbers of dimensions"],
-        ),
-        ("run --torus 8x8 --wrap 0", &["cannot be used with"]),
-        (
-            "run --strategy fist-fit",
-            &["\"fist-fit\"", "did you mean \"first-fit\"?"],
         ),
         (
             "run --strategy ff,zzz",
             &["unknown strategy \"zzz\"", "known: first-fit (ff)"],
         ),
         (
-            "run --strategy ff:seed=7",
-            &["the strategy first-fit takes no parameter"],
-        ),
-        (
             "run --strategy random:seed=x",
             &["expected random:seed=SEED, a whole number from 1"],
         ),
-        (
-            "run --mesh 6x6 --strategy paging:snake=2",
-            &["paging:snake=2 serves grids whose sides are all multiples of 2^2, not mesh 6x6"],
-        ),
-        ("run --scheduler fcsf", &["did you mean \"fcfs\"?"]),
-        (
-            "run --side-lengths unifrm",
-            &["\"unifrm\"", "did you mean \"uniform\"?"],
-        ),
-        ("run --service gamma:3", &["exponential:MEAN"]),
         ("run --side-range 9..3", &["expected MIN..MAX"]),
-        (
-            "run --load -1",
-            &["'-1' for '--load", "expected a number over 0"],
-        ),
         ("run --load nan", &["expected a number over 0"]),
         (
             "run --load 40",
@@ -101,16 +77,11 @@ fn wrong_options_are_explained() {
             &["separated by commas, without blanks: --rate .1,.2\n"],
         ),
         ("run --traffic-ratio 0", &["expected a number over 0"]),
-        ("run --jobs 0", &["1 to 16777216"]),
         (
             "run --pattern all-to-al",
             &["\"all-to-al\"", "did you mean \"all-to-all\"?"],
         ),
         ("run --pattern ring --flits 0", &["1 to 65536"]),
-        (
-            "run --io phases=4 --batch 3",
-            &["expected communications=COUNT,pattern="],
-        ),
         ("run --processors 16", &["known: exponential:MEAN"]),
         (
             "run --io-nodes front --batch 3",
@@ -124,16 +95,11 @@ fn wrong_options_are_explained() {
         ("run --pattern ring --messages 0", &["1 to 4294967295"]),
         ("run --pattern ring --blocking=2", &["true, false"]),
         (
-            "run --pattern ring --load .5",
-            &["--load", "cannot be used with"],
-        ),
-        (
             "run --pattern ring --service-mean 5",
             &["cannot be used with"],
         ),
         ("run --arrival-rate 1 --load .5", &["cannot be used with"]),
         ("run --arrival-rate 0", &["expected a number over 0"]),
-        ("run --measure starts", &["(known: arrivals, departures)"]),
         ("run --jobs 1.5", &["a whole number"]),
         ("run --replications 0", &["1 to 1000000"]),
         (
@@ -142,10 +108,6 @@ fn wrong_options_are_explained() {
         ),
         (
             "run --until-rel-error .1 --max-replications 4000000000",
-            &["a whole number, 10 to 1000000"],
-        ),
-        (
-            "run --until-rel-error .1 --max-replications 9",
             &["a whole number, 10 to 1000000"],
         ),
         (
@@ -171,19 +133,7 @@ fn wrong_options_are_explained() {
             "run --strategy fls",
             &["unknown strategy \"fls\"; did you mean \"fsl\"?"],
         ),
-        (
-            "run --scheduler bypass-queue",
-            &["the scheduler bypass-queue needs a parameter (expected bypass-queue:SECONDS)"],
-        ),
-        ("run --until-rel-error 1", &["between 0 and 1"]),
-        ("run --seed -1", &["0 to 18446744073709551615"]),
-        ("run --warmup 1", &["0 to below 1"]),
         ("run --shape square", &["near-square"]),
-        ("run --format xml", &["expected table, json or csv"]),
-        (
-            "run --backend udp:host:1",
-            &["expected in-process, tcp:HOST:PORT"],
-        ),
         ("run --backend tcp:host", &["expected tcp:HOST:PORT"]),
         (
             "run --backend unix:",
@@ -199,14 +149,6 @@ fn wrong_options_are_explained() {
                 "'--load' found",
                 "tip: --load is an option of run, view or compare",
             ],
-        ),
-        (
-            "run --relications 3",
-            &["'--relications'", "'--replications'"],
-        ),
-        (
-            "run --load .4 --traffic-ratio 1",
-            &["'--load", "cannot be used with '--traffic-ratio"],
         ),
         (
             "run --swf x --side-lengths uniform",
@@ -232,14 +174,6 @@ fn wrong_options_are_explained() {
         ("run --swf x --to -1", &["0 to below 2251799814"]),
         ("run --swf x --log-load 0", &["over 0"]),
         ("run --swf x --resample days", &["known: weeks"]),
-        (
-            "run --service-mean 3 --service uniform:1,2",
-            &["cannot be used with '--service"],
-        ),
-        (
-            "run --replications 3 --until-rel-error .1",
-            &["cannot be used with '--until-rel-error"],
-        ),
         (
             "run --replications 3 --max-replications 30",
             &["cannot be used with '--max-replications"],
@@ -289,20 +223,8 @@ fn what_cannot_be_done_is_one_line() {
     );
     for (line, parts) in [
         (
-            "run --scenario unknown.toml",
-            &[
-                "unknown.toml:3: ",
-                "\"relications\"",
-                "did you mean \"replications\"?",
-            ][..],
-        ),
-        (
             "run --scenario contradiction.toml",
             &["contradiction.toml:2: `traffic-ratio` contradicts `load` in line 1"],
-        ),
-        (
-            "run --scenario value.toml",
-            &["value.toml:2: mesh", "expected WxH"],
         ),
         ("run --scenario syntax.toml", &["syntax.toml:2: "]),
         (
@@ -314,17 +236,12 @@ fn what_cannot_be_done_is_one_line() {
             &["help.toml:1: unknown key \"help\""],
         ),
         (
-            "run --scenario missing.toml",
-            &["missing.toml: cannot read the scenario"],
-        ),
-        (
             "run --scenario cap.toml",
             &[
                 "cap.toml:1: `max-replications`",
                 "requires `until-rel-error`",
             ],
         ),
-        ("run --swf missing.swf", &["missing.swf"]),
         ("run --swf .", &[".: "]),
         ("run --swf log.swf", &["log.swf:2: "]),
         ("run --swf empty.swf", &["empty.swf: the log has no jobs"]),
@@ -337,10 +254,6 @@ fn what_cannot_be_done_is_one_line() {
         ),
         ("run --flits 8", &["--flits requires --pattern"]),
         ("run --blocking", &["--blocking requires --pattern"]),
-        (
-            "run --pattern ring",
-            &["not known beforehand", "expected --arrival-rate or --batch"],
-        ),
         (
             "run --pattern ring --arrival-rate 0.2",
             &[
@@ -394,7 +307,6 @@ fn what_cannot_be_done_is_one_line() {
         ("run --partition 2", &["--partition requires --swf"]),
         ("run --from 2w", &["error: --from requires --swf"]),
         ("run --resample weeks", &["--resample requires --swf"]),
-        ("run --log-load .5", &["--log-load requires --swf"]),
         (
             "run --swf x --from 2w --to 14d",
             &["--to is 2w, not after --from, 2w"],
@@ -402,10 +314,6 @@ fn what_cannot_be_done_is_one_line() {
         (
             "run --swf large.swf --replications 2",
             &["--replications with --swf requires --resample weeks"],
-        ),
-        (
-            "run --swf missing.swf --replications 1",
-            &["missing.swf: No such file"],
         ),
         (
             "run --swf x --until-rel-error .1",
