@@ -17,6 +17,7 @@ mod instructions;
 mod licences;
 mod panics;
 mod python;
+mod ray;
 mod setup;
 mod shell;
 mod size;
@@ -64,6 +65,8 @@ enum Chore {
     C(c::Options),
     /// Install the package for Python into an environment under `target/`, and run its tests
     Python(python::Options),
+    /// Compare the advice for Ray with Ray itself, which is installed under `target/`
+    Ray,
     /// Run a sweep as a job array on a Slurm of this machine, kill two tasks, and compare with one
     /// machine
     Slurm,
@@ -96,6 +99,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Web(options) => web::run(&options),
         Chore::C(options) => c::run(&options),
         Chore::Python(options) => python::run(&options),
+        Chore::Ray => ray::run(),
         Chore::Slurm => checks::slurm(),
         Chore::Panics(options) => panics::run(&options),
         Chore::Fuzz(options) => checks::fuzz(&options),

@@ -66,7 +66,8 @@ impl Allocation {
 /// Gives processors of one machine away and takes them back.
 ///
 /// `machine` is a name, such as "mesh 16x22" or "torus 8x8x16", the sides of a mesh, a pod such as
-/// "tpu-v4", or a file that describes one. `strategy` is one of `strategies(machine)`, or your own:
+/// "tpu-v4", a file that describes one, or the text of such a file, in lines. `strategy` is one of
+/// `strategies(machine)`, or your own:
 /// a function `propose(occupancy, request)`, an object with this method, or the class of such
 /// objects. The rules of a pod are then yours to keep.
 ///

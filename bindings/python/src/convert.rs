@@ -75,7 +75,8 @@ pub(crate) struct Machine {
 
 /// How machines are named.
 const MACHINES: &str = "`mesh 16x22`, `torus 8x8x16`, `mesh 8x8x16 wrap 0,2`, `4-ary 3-cube`, the \
-                        sides of a mesh, `tpu-v4` or another pod, or a file that describes one";
+                        sides of a mesh, `tpu-v4` or another pod, a file that describes one, \
+                        or its text in lines";
 
 /// The mesh or torus that is named like this; `None` if it is another machine.
 ///
@@ -89,6 +90,9 @@ pub(crate) fn grid(object: Borrowed<'_, '_, PyAny>) -> PyResult<Option<Grid>> {
         ))
     };
     let grid = if let Ok(name) = object.extract::<String>() {
+        if name.contains('\n') {
+            return Ok(None);
+        }
         match name.parse::<Grid>() {
             Err(GridTextError::Unknown) => return Ok(None),
             named => named.map_err(|error| wrong(&error)),
@@ -112,7 +116,14 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Machine {
             return Ok(Machine { grid, description });
         }
         let name = object.extract::<PathBuf>()?;
-        let source = name.to_string_lossy().parse::<MachineSource>();
+        let text = name.to_string_lossy();
+        let source = match text.contains('\n') {
+            true => Ok(MachineSource::Text {
+                name: "description".into(),
+                text: text.into_owned(),
+            }),
+            false => text.parse(),
+        };
         let read = source.and_then(|source| source.read());
         let described = read.map_err(|reason| misuse(format!("machine {object:?}: {reason}")))?;
         Ok(Machine {
