@@ -306,15 +306,15 @@ impl Strategy for OwnStrategy {
         found
     }
 
-    fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block, _: &dyn Fn(u32)) {
+    fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block, _: &dyn Fn()) {
         self.changed(occupancy, block);
     }
 
-    fn released(&mut self, occupancy: &Occupancy<'_>, block: Block, _: &dyn Fn(u32)) {
+    fn released(&mut self, occupancy: &Occupancy<'_>, block: Block, _: &dyn Fn()) {
         self.changed(occupancy, block);
     }
 
-    fn repaired(&mut self, occupancy: &Occupancy<'_>, block: Block, _: &dyn Fn(u32)) {
+    fn repaired(&mut self, occupancy: &Occupancy<'_>, block: Block, _: &dyn Fn()) {
         self.changed(occupancy, block);
     }
 

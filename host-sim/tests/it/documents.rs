@@ -50,6 +50,7 @@ pages! {
     guides_more_dimensions "docs/guides/more-dimensions.md",
     guides_papers "docs/guides/papers.md",
     guides_per_job_data "docs/guides/per-job-data.md",
+    guides_ray "docs/guides/ray.md",
     guides_resets_and_journals "docs/guides/resets-and-journals.md",
     guides_run_a_log "docs/guides/run-a-log.md",
     guides_single_operations "docs/guides/single-operations.md",

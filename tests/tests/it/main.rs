@@ -15,6 +15,7 @@ mod free_submesh_list;
 mod grids;
 mod growth;
 mod handle;
+mod hyperq;
 mod io_processors;
 mod kim_yoon;
 mod least_expected_blocking;
