@@ -31,7 +31,7 @@ use crate::server::{Port, Server};
 
 /// How long the program may not look at the line, in milliseconds: the time of the watchdog. It
 /// looks in each round of the main loop, which takes a byte or tries one job, and whenever an
-/// attempt polls. `tests/tests/it/qemu/longest.rs` has the searches that take the longest.
+/// attempt polls. `tests/tests/qemu/longest.rs` has the searches that take the longest.
 pub const WATCHDOG_MS: u32 = 8_000;
 
 /// The regions of the journal: equal parts of the memory that a board has for it.

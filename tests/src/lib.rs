@@ -48,6 +48,15 @@ pub mod system;
 pub mod trial;
 pub mod wormhole;
 
+/// How much a test tries: `all` with the feature `exhaustive`, otherwise `some`.
+pub const fn exhaustive(all: u32, some: u32) -> u32 {
+    if cfg!(feature = "exhaustive") {
+        all
+    } else {
+        some
+    }
+}
+
 /// The Rust code of the documents, which runs as doc tests.
 #[cfg(doctest)]
 mod documents {

@@ -1,9 +1,7 @@
 //! The firmware in QEMU: [`Qemu`].
 //!
 //! The first test that needs an image builds it. It has a target folder of its own, since cargo
-//! locks the folder of the running `cargo test`. Without QEMU or the target of a board,
-//! [`Qemu::start`] prints what is missing, and the other tests still run; with
-//! `MESHALLOC_REQUIRE_QEMU=1` that is a failure.
+//! locks the folder of the running `cargo test`.
 
 use std::env;
 use std::fs::{self, File};
@@ -36,9 +34,6 @@ const SERIAL: &str = "serial";
 const MONITOR: &str = "monitor";
 const LOG: &str = "log";
 
-/// If this variable is 1, a missing QEMU or target is a failure, not a reason to skip.
-pub const REQUIRE: &str = "MESHALLOC_REQUIRE_QEMU";
-
 /// A running firmware, which ends when this value is dropped.
 #[derive(Debug)]
 pub struct Qemu {
@@ -52,13 +47,11 @@ pub struct Qemu {
 impl Qemu {
     /// Builds the image if that was not done yet, and starts it.
     ///
-    /// `None`, with a line on standard error, when QEMU or the target is not installed.
-    ///
     /// # Panics
     ///
-    /// When something is missing and [`REQUIRE`] is set, when the image does not build, and when
-    /// QEMU does not start.
-    pub fn start() -> Option<Qemu> {
+    /// When QEMU or the target is not installed, when the image does not build, and when QEMU does
+    /// not start.
+    pub fn start() -> Qemu {
         Self::start_with(MAIN, false, &[], Path::new("."))
     }
 
@@ -67,7 +60,7 @@ impl Qemu {
     /// # Panics
     ///
     /// As [`Qemu::start`].
-    pub fn start_with_journal(folder: &Path) -> Option<Qemu> {
+    pub fn start_with_journal(folder: &Path) -> Qemu {
         Self::start_with(MAIN, true, &[], folder)
     }
 
@@ -76,7 +69,7 @@ impl Qemu {
     /// # Panics
     ///
     /// As [`Qemu::start`], and if another machine was named before.
-    pub fn start_described(machine: &'static str) -> Option<Qemu> {
+    pub fn start_described(machine: &'static str) -> Qemu {
         assert_eq!(machine, *DESCRIBED.get_or_init(|| machine), "one image");
         Self::start_image(MAIN, Variant::Described, &[], Path::new("."))
     }
@@ -86,7 +79,7 @@ impl Qemu {
     /// # Panics
     ///
     /// As [`Qemu::start`], and if there is no such board or it has no emulator.
-    pub fn start_board_with_journal(board: &str, folder: &Path) -> Option<Qemu> {
+    pub fn start_board_with_journal(board: &str, folder: &Path) -> Qemu {
         let board = boards::find(board).expect("the table has the board");
         Self::start_with(board, true, &[], folder)
     }
@@ -98,7 +91,7 @@ impl Qemu {
     /// # Panics
     ///
     /// As [`Qemu::start`].
-    pub fn start_counting() -> Option<Qemu> {
+    pub fn start_counting() -> Qemu {
         let options = ["-icount", "shift=6,sleep=off"];
         Self::start_with(MAIN, false, &options, Path::new("."))
     }
@@ -108,7 +101,7 @@ impl Qemu {
         has_journal: bool,
         options: &[&str],
         folder: &Path,
-    ) -> Option<Qemu> {
+    ) -> Qemu {
         let variant = match has_journal {
             true => Variant::Journal,
             false => Variant::Plain,
@@ -121,21 +114,10 @@ impl Qemu {
         variant: Variant,
         options: &[&str],
         folder: &Path,
-    ) -> Option<Qemu> {
+    ) -> Qemu {
         let emulator = board.emulator.as_ref().expect("QEMU has this board");
-        match image(board, emulator, variant) {
-            Ok(image) => {
-                Some(Self::boot(board, image, options, Some(folder)).expect("QEMU starts"))
-            }
-            Err(missing) => {
-                assert!(
-                    env::var_os(REQUIRE).is_none_or(|value| value != "1"),
-                    "{missing}, and {REQUIRE}=1"
-                );
-                eprintln!("SKIPPED, nothing was tested: {missing}");
-                None
-            }
-        }
+        let image = image(board, emulator, variant).unwrap_or_else(|missing| panic!("{missing}"));
+        Self::boot(board, image, options, Some(folder)).expect("QEMU starts")
     }
 
     /// Starts an image of this board. Without a folder for its journal, that is as short-lived as
@@ -428,7 +410,6 @@ fn build(board: &Info, emulator: &Emulator, variant: Variant) -> PathBuf {
         command.env("MESHALLOC_MACHINE", machine);
     }
     let status = command
-        .arg("--quiet")
         .current_dir(&root)
         .status()
         .expect("cargo, which runs this test, can be started");

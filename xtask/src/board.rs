@@ -61,6 +61,7 @@ pub(crate) fn qemu(options: &QemuOptions) -> Result<()> {
     let QemuOptions { board, port, .. } = *options;
     let emulator = setup::emulator(board)?;
     setup::target_and_emulator(board)?;
+    println!("building the image, which takes some minutes at first; its last crate takes longest");
     let image = Image::build(
         board,
         &image::with_emulator(board, features(options.journal)),
@@ -134,7 +135,7 @@ pub(crate) fn template() -> Result<()> {
     const TARGET: &str = "thumbv7m-none-eabi";
     setup::target(TARGET)?;
     // QEMU has all of its machines for a Cortex-M in one program.
-    setup::target_and_emulator(&image::MAIN)?;
+    setup::target_and_emulator(image::MAIN)?;
     let (sh, folder) = (shell(), root().join(target_dir()).join("template"));
     // The same versions of dependencies as in the workspace.
     sh.copy_file("Cargo.lock", "firmware/template/Cargo.lock")?;

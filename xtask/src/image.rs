@@ -11,7 +11,7 @@ use object::{Endianness, Object, ObjectSection, ObjectSymbol, elf};
 use tempfile::TempDir;
 use xshell::Cmd;
 
-use crate::shell::{cmd, root, target_dir};
+use crate::shell::{cmd, root, run, target_dir};
 use crate::tables::{Row, cells};
 
 /// The board whose images are measured: the NUCLEO-F446RE.
@@ -97,6 +97,7 @@ impl Image {
         let place = [address, bytes].map(|it| it.to_string());
         let scheduler = [form.to_owned(), number.to_string()];
         let names = strategies.iter().map(ToString::to_string);
+        run!("cargo build --example measure")?;
         let measure = cmd!(
             "cargo run --quiet --example measure --
              {what} {board} {path} {place...} {scheduler...} {names...}"

@@ -21,6 +21,7 @@ mod ray;
 mod setup;
 mod shell;
 mod size;
+mod stamp;
 mod steps;
 mod tables;
 mod test;
@@ -39,7 +40,7 @@ struct Xtask {
 
 #[derive(Subcommand)]
 enum Chore {
-    /// Install missing tools, then check, build, test and measure everything
+    /// Install missing tools, then check and test what most changes touch; with --all, everything
     Test(test::Options),
     /// Show how much flash, RAM and stack the firmware takes, with each strategy alone and with all
     Size(size::Options),
@@ -50,8 +51,8 @@ enum Chore {
     Panics(panics::Options),
     /// Write the generated documents and build the book
     Docs,
-    /// Build the programs in the guide "Link the core" and the image in firmware/template, and try the
-    /// image in QEMU
+    /// Build the programs in the guide "Link the core" and the image in firmware/template, and try
+    /// the image in QEMU
     Guide,
     /// Run the firmware in QEMU and serve its serial line on a TCP port of this machine
     Qemu(board::QemuOptions),

@@ -16,16 +16,16 @@ pub(crate) static MAY_INSTALL: AtomicBool = AtomicBool::new(false);
 /// The target of the page in a browser.
 pub(crate) const WEB: &str = "wasm32-unknown-unknown";
 
-/// Makes sure that rustfmt, clippy, the target of the page, and the targets and emulators of all
+/// Makes sure that rustfmt, clippy, the target of the page, and the targets and emulators of these
 /// boards are installed.
-pub(crate) fn install() -> Result<()> {
+pub(crate) fn install(boards: &[Info]) -> Result<()> {
     for (component, program) in [("rustfmt", "fmt"), ("clippy", "clippy")] {
         if !succeeds(&format!("cargo {program} --version")) {
             run!("rustup component add {component}")?;
         }
     }
     target(WEB)?;
-    BOARDS.iter().try_for_each(target_and_emulator)
+    boards.iter().try_for_each(target_and_emulator)
 }
 
 /// Makes sure that the target of a board is installed, and its emulator, if there is one.

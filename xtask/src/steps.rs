@@ -9,6 +9,9 @@ use std::sync::{Mutex, MutexGuard};
 use std::thread;
 use std::time::Instant;
 
+/// How the log of a step begins that had nothing to do.
+pub(crate) const UNCHANGED: &str = "UNCHANGED";
+
 /// The lines of a failed step that the summary repeats, at most.
 const ERRORS: usize = 20;
 
@@ -25,17 +28,21 @@ struct Row {
 impl Row {
     fn outcome(&self) -> &'static str {
         match self.passed {
+            Some(true) if self.log.starts_with(UNCHANGED) => "unchanged",
             Some(true) => "passed",
             Some(false) => "FAILED",
             None => "not run",
         }
     }
 
-    /// The number before this word in the results of all programs of tests, such as `passed`.
+    /// The number before this word in the results of all programs of tests, such as `passed`; also
+    /// in the summary of cargo-nextest.
     fn count(&self, word: &str) -> u32 {
         let lines = self.log.lines();
-        let results = lines.filter(|line| line.starts_with("test result: "));
-        let parts = results.flat_map(|line| line.split(['.', ';']));
+        let starts = ["test result: ", "Summary ["];
+        let results =
+            lines.filter(|line| starts.iter().any(|it| line.trim_start().starts_with(it)));
+        let parts = results.flat_map(|line| line.split(['.', ';', ',', ':', '(']));
         let counts =
             parts.filter_map(|part| part.trim().strip_suffix(word)?.trim().parse::<u32>().ok());
         counts.sum()
@@ -46,13 +53,15 @@ impl Row {
         let is_ignored = |line: &str| line.starts_with("test ") && line.contains(" ... ignored");
         let lines = self.log.lines();
         lines
+            .map(str::trim_start)
             .filter(|line| line.starts_with("SKIPPED") || is_ignored(line))
             .collect()
     }
 
     /// Why it failed: errors, and the names of failed tests.
     fn errors(&self) -> impl Iterator<Item = &str> {
-        let is_error = |line: &&str| line.starts_with("error") || line.ends_with(" ... FAILED");
+        let is_failed = |line: &str| line.ends_with(" ... FAILED") || line.starts_with("FAIL [");
+        let is_error = move |line: &&str| line.starts_with("error") || is_failed(line.trim_start());
         let log = if self.passed == Some(false) {
             &*self.log
         } else {
@@ -89,9 +98,10 @@ impl Steps {
         });
     }
 
-    /// Runs a step, and prints its log when it has ended.
+    /// Runs a step: says that it begins, and prints its log when it has ended.
     fn step(&self, name: &str, command: Command) {
         let started = Instant::now();
+        println!("begins: {name}");
         let has_failed = self.rows().iter().any(|row| row.passed == Some(false));
         let (passed, log) = match (self.keep_going || !has_failed).then(|| output(command)) {
             None => (None, String::new()),
@@ -204,10 +214,14 @@ mod tests {
         };
         let one = "test result: ok. 2 passed; 0 failed\nSKIPPED: no logs\n\
             test b ... ignored, long\ntest result: ok. 10 passed; 0 failed; 1 ignored";
+        let nextest = "    SKIPPED: no tool\n     Summary [   1.234s] 9 tests run: 7 passed (1 slow), 2 failed, \
+            0 skipped\n        FAIL [   0.003s] (1/9) core b";
         let rows = vec![
             row("one", Some(true), one),
             row("two", Some(false), "test a ... FAILED\nerror: no\nno error"),
             row("three", None, ""),
+            row("four", Some(true), "UNCHANGED since it passed: core"),
+            row("five", Some(false), nextest),
         ];
         let steps = Steps {
             rows: rows.into(),
@@ -217,8 +231,11 @@ mod tests {
         for part in [
             "1.5 s  passed; tests: 12 passed, 0 failed, 2 skipped\n    SKIPPED: no logs\n    test b ",
             "1.5 s  not run\n",
-            "failed: two: test a ... FAILED\nfailed: two: error: no\n1 not run;",
-            "\nsteps: 1 passed, 1 failed",
+            "failed: two: test a ... FAILED\nfailed: two: error: no\n",
+            "1.5 s  unchanged\n",
+            "1.5 s  FAILED; tests: 7 passed, 2 failed, 1 skipped\n    SKIPPED: no tool\n",
+            "failed: five:         FAIL [   0.003s] (1/9) core b\n1 not run;",
+            "\nsteps: 2 passed, 2 failed",
         ] {
             assert!(summary.contains(part), "{part} is missing in {summary}");
         }

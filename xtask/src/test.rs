@@ -1,4 +1,4 @@
-//! `cargo xtask test`: all checks and tests, the fast ones first.
+//! `cargo xtask test`: checks and tests in two tiers, the fast ones first.
 
 use std::env;
 use std::process::Command;
@@ -6,12 +6,13 @@ use std::thread;
 
 use anyhow::{Context, Result, ensure};
 use meshalloc::{SchedulerKind, StrategyKind};
-use meshalloc_firmware::boards::BOARDS;
+use meshalloc_firmware::boards::{BOARDS, Info};
 
 use crate::image::{self, MAIN, ONE_OF_EACH};
 use crate::python::{self, WITH_PYTHON};
 use crate::shell::{run, shell, succeeds, target_dir};
-use crate::steps::Steps;
+use crate::stamp::Stamp;
+use crate::steps::{Steps, UNCHANGED};
 use crate::{board, c, docs, panics, setup, size, web};
 
 /// The folder with real workload logs. Without it tests use a small log made for them.
@@ -23,13 +24,16 @@ pub(crate) struct Options {
     /// Run the remaining steps after one has failed
     #[arg(long)]
     keep_going: bool,
-    /// Also check each strategy alone, the programs for chips, core with 32-bit words, the library
-    /// for C and the package for Python, as CI does
+    /// Everything, as CI does: also exhaustive tests, every board, the sizes of images, the
+    /// documents, the library for C, the package for Python and the pages
     #[arg(long)]
     all: bool,
-    /// Only the steps whose names contain this text
-    #[arg(long, value_name = "TEXT", default_value = "")]
-    only: String,
+    /// Also the steps whose files have not changed since they last passed
+    #[arg(long)]
+    again: bool,
+    /// Only the steps whose names contain this text, also those of --all
+    #[arg(long, value_name = "TEXT")]
+    only: Option<String>,
     /// Only the step of this name, in this process
     #[arg(long, value_name = "NAME", hide = true)]
     step: Option<String>,
@@ -38,25 +42,25 @@ pub(crate) struct Options {
 /// Runs the steps and prints the summary.
 pub(crate) fn run(options: &Options) -> Result<()> {
     if let Some(name) = &options.step {
-        let steps = [FIRST, HOST, PYTHON, BOARD, MORE_BUILDS, QEMU].concat();
-        let step = steps.iter().find(|(other, _)| other == name);
-        return step.context("there is no such step")?.1();
+        let mut steps = [FIRST, HOST, BOARD, QEMU].concat().into_iter();
+        let step = steps.find(|step| step.name == name);
+        return run_step(&step.context("there is no such step")?, options.again);
     }
     let traces = env::var(TRACES).unwrap_or_else(|_| "none, it is unset".to_owned());
     println!("real workload logs, {TRACES}: {traces}");
     let steps = Steps::new(options.keep_going);
     let program = env::current_exe().context("this program has no path")?;
+    let is_chosen = |step: &Step| match (&options.only, step.tier) {
+        (Some(text), _) => step.name.contains(text),
+        (None, Always) => true,
+        (None, tier) => options.all == (tier == All),
+    };
     // Builds in one target folder wait for each other, so most steps for boards build in others
     // than those for the host. Nothing else runs with the tests in QEMU, as they wait for answers.
-    let (python, more_builds) = match options.all {
-        true => (PYTHON, MORE_BUILDS),
-        false => (&[][..], &[][..]),
-    };
-    let both = vec![[HOST, python].concat(), [BOARD, more_builds].concat()];
-    for lanes in [vec![FIRST.to_vec()], both, vec![QEMU.to_vec()]] {
+    for lanes in [&[FIRST][..], &[HOST, BOARD], &[QEMU]] {
         let chosen = lanes.iter().map(|lane| {
-            let names = lane.iter().map(|&(name, _)| name);
-            names.filter(|name| name.contains(&options.only)).collect()
+            let steps = lane.iter().filter(|step| is_chosen(step));
+            steps.map(|step| step.name).collect()
         });
         steps.run(&chosen.collect::<Vec<_>>(), |name| {
             let mut command = Command::new(&program);
@@ -65,19 +69,77 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             command
         });
     }
-    let only = &options.only;
-    ensure!(!steps.is_empty(), "no step has a name with {only:?} in it");
+    ensure!(
+        !steps.is_empty(),
+        "no step has a name with {:?} in it",
+        options.only.as_deref().unwrap_or_default()
+    );
     println!("\n=== summary\n{steps}");
     ensure!(steps.all_passed(), "not all steps passed");
     Ok(())
 }
 
-/// A step: its name and its function.
-type Step = (&'static str, fn() -> Result<()>);
+/// Runs a step, unless it has passed with the same files.
+fn run_step(step: &Step, again: bool) -> Result<()> {
+    let stamp = Stamp::of(step.name, step.files)?;
+    if !again && stamp.is_green() {
+        println!("{UNCHANGED} since it passed: {}", step.files.join(", "));
+        return Ok(());
+    }
+    stamp.remove()?;
+    (step.run)()?;
+    stamp.write()
+}
+
+/// Which commands run a step.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tier {
+    /// Both.
+    Always,
+    /// `cargo xtask test`; with `--all` another step does more.
+    Short,
+    /// `cargo xtask test --all`.
+    All,
+}
+use Tier::{All, Always, Short};
+
+#[derive(Clone, Copy)]
+struct Step {
+    tier: Tier,
+    name: &'static str,
+    /// The files and folders on which its outcome depends, besides those of [`Stamp::of`]; without
+    /// any it always runs.
+    files: &'static [&'static str],
+    run: fn() -> Result<()>,
+}
+
+const fn step(
+    tier: Tier,
+    name: &'static str,
+    files: &'static [&'static str],
+    run: fn() -> Result<()>,
+) -> Step {
+    Step {
+        tier,
+        name,
+        files,
+        run,
+    }
+}
+
+/// All files of the repository.
+const EVERYTHING: &[&str] = &["."];
+const CORE: &[&str] = &["core"];
+const IMAGE: &[&str] = &["core", "firmware"];
+/// What is compiled for the host.
+const RUST: &[&str] = &[
+    "bindings", "browser", "core", "firmware", "fuzz", "host-sim", "tests", "xtask",
+];
 
 const FIRST: &[Step] = &[
-    ("set-up", setup::install),
-    ("rustfmt", || {
+    step(Short, "set-up", &[], || setup::install(&BOARDS[..1])),
+    step(All, "set-up for all boards", &[], || setup::install(BOARDS)),
+    step(Always, "rustfmt", &[], || {
         run!("cargo fmt --all --check")?;
         // Cargo does not find files whose modules a macro declares.
         let files = "core/src/strategy/*.rs core/src/strategy/*/mod.rs core/src/scheduler/*.rs";
@@ -88,16 +150,16 @@ const FIRST: &[Step] = &[
 
 /// The steps in the host's target folder.
 const HOST: &[Step] = &[
-    ("clippy, host", || {
-        run!("cargo clippy --all-targets {WITH_PYTHON...} -- -D warnings")
+    step(Always, "clippy, host", RUST, || {
+        run!("cargo clippy --all-targets {WITH_PYTHON...} -- -D warnings")?;
+        // It is no target of `cargo test`.
+        run!("cargo clippy --package meshalloc-tests --test qemu -- -D warnings")
     }),
-    ("unit, property, integration and doc tests", || {
-        // One thread more than there are processors, since some tests wait.
-        let threads = thread::available_parallelism().map_or(2, |count| count.get() + 1);
-        let threads = threads.to_string();
-        run!("cargo test --no-fail-fast -- --show-output --test-threads {threads} --skip qemu_")
+    step(Short, "tests", EVERYTHING, || tests(&[])),
+    step(All, "tests, exhaustive", EVERYTHING, || {
+        tests(&["--features", "meshalloc-tests/exhaustive"])
     }),
-    ("examples of core", || {
+    step(All, "examples of core", CORE, || {
         // Built with the tests.
         let folder = target_dir().join("debug/examples");
         for example in ["allocator", "own_strategy", "static_storage", "hosted"] {
@@ -105,15 +167,18 @@ const HOST: &[Step] = &[
         }
         Ok(())
     }),
-    ("rustdoc", || {
+    step(All, "rustdoc", RUST, || {
         run!("env RUSTDOCFLAGS=-Dwarnings cargo doc --no-deps")
+    }),
+    step(All, "package for Python", EVERYTHING, || {
+        python::run(&python::Options { quick: true })
     }),
 ];
 
 /// The steps for boards. They build in target folders of their own, but for the program that
 /// measures, whose build may wait for those of the other lane.
 const BOARD: &[Step] = &[
-    ("clippy, firmware", || {
+    step(Always, "clippy, firmware", IMAGE, || {
         // All strategies, with `qemu` and `journal` and with neither; below, the other combinations
         // with one strategy.
         let chosen = ["", "qemu,journal"];
@@ -121,13 +186,16 @@ const BOARD: &[Step] = &[
             .iter()
             .try_for_each(|it| image::clippy(MAIN, &format!("default,{it}")))
     }),
-    ("the other boards", || {
+    step(Short, "images for QEMU", IMAGE, || {
+        images([(MAIN, "journal"), (MAIN, "")])
+    }),
+    step(All, "the other boards", IMAGE, || {
         // With a journal, which uses the flash drivers of the board.
         let features = format!("{ONE_OF_EACH},journal");
         let mut others = BOARDS.iter().filter(|board| board.name != MAIN.name);
         others.try_for_each(|board| image::clippy(board, &features))
     }),
-    ("firmware, features left out", || {
+    step(All, "firmware, features left out", IMAGE, || {
         // The image builds without each of these features and without all of them, so every pair is
         // built together, one without the other, and neither.
         const FEATURES: [&str; 4] = ["leases", "rates", "journal", "qemu"];
@@ -138,59 +206,119 @@ const BOARD: &[Step] = &[
             image::clippy(MAIN, &features)
         })
     }),
-    ("images for QEMU", || {
+    step(All, "images of all boards for QEMU", IMAGE, || {
         let boards = BOARDS.iter().filter(|board| board.emulator.is_some());
-        for (board, features) in boards.map(|board| (board, "journal")).chain([(MAIN, "")]) {
-            let features = image::with_emulator(board, &format!("default,{features}"));
-            image::command("build", board, &features).run()?;
-        }
-        Ok(())
+        images(boards.map(|board| (board, "journal")).chain([(MAIN, "")]))
     }),
-    ("places to panic in the image", || {
+    step(All, "places to panic in the image", IMAGE, || {
         panics::run(&panics::Options { update: false })
     }),
-    ("core with its oldest Rust", oldest_rust),
-    ("dependencies", || {
+    step(All, "core with its oldest Rust", CORE, oldest_rust),
+    step(All, "dependencies", &["deny.toml"], || {
         if !succeeds("cargo deny --version") {
             println!("SKIPPED: cargo-deny is not installed (cargo install cargo-deny)");
             return Ok(());
         }
         run!("cargo deny check bans licenses sources")
     }),
-    ("the programs of the guides", docs::guide),
-    ("an image outside the repository", board::template),
-    ("the page of the core", || {
-        web::run(&web::Options { check: true })
-    }),
-    // Late: by now the other lane has built the program that measures.
-    ("flash, RAM and stack", size::check_largest),
-];
-
-/// What CI runs in addition: each compiles much of the workspace again, with other features.
-const PYTHON: &[Step] = &[("package for Python", || {
-    python::run(&python::Options { quick: true })
-})];
-
-const MORE_BUILDS: &[Step] = &[
-    ("programs for chips", programs_for_chips),
-    (
+    step(
+        All,
+        "the programs of the guides",
+        &["core", "docs"],
+        docs::guide,
+    ),
+    step(
+        All,
+        "an image outside the repository",
+        &["core", "firmware", "docs"],
+        board::template,
+    ),
+    step(
+        All,
+        "the page of the core",
+        &["bindings/wasm", "core", "host-sim/src/view"],
+        || web::run(&web::Options { check: true }),
+    ),
+    step(All, "programs for chips", CORE, programs_for_chips),
+    step(
+        All,
         "core, each strategy and scheduler alone",
+        CORE,
         each_feature_alone,
     ),
-    ("tests with 32-bit words", words_of_32_bits),
-    ("library for C", || c::run(&c::Options::default())),
+    step(
+        All,
+        "tests with 32-bit words",
+        &["core", "firmware", "tests"],
+        words_of_32_bits,
+    ),
+    step(
+        All,
+        "library for C",
+        &["bindings/c", "core", "firmware"],
+        || c::run(&c::Options::default()),
+    ),
+    // Late: by now the other lane has built the program that measures.
+    step(
+        All,
+        "flash, RAM and stack",
+        &["core", "docs/measurements", "firmware", "tests"],
+        size::check_largest,
+    ),
 ];
 
-/// The tests that the others leave out, by the prefix of their names.
-const QEMU: &[Step] = &[("QEMU end to end", || {
-    run!("env MESHALLOC_REQUIRE_QEMU=1 cargo test --test across -- --show-output qemu_")
-})];
+/// The tests that wait for answers of an emulator.
+const QEMU: &[Step] = &[
+    step(Short, "QEMU", IN_QEMU, || {
+        let others = ["mps2", "riscv"];
+        let others = others.iter().flat_map(|board| ["--skip", board]);
+        run!("cargo test --package meshalloc-tests --test qemu -- --show-output {others...}")
+    }),
+    step(All, "QEMU, every board", IN_QEMU, || {
+        run!("cargo test --package meshalloc-tests --test qemu -- --show-output")
+    }),
+];
+
+const IN_QEMU: &[&str] = &[
+    "core",
+    "firmware",
+    "host-sim/sim",
+    "host-sim/src/line",
+    "tests",
+];
+
+/// The tests on the host, with these options of cargo. cargo-nextest runs them if it is there: it
+/// shares all of them among the processors, not only those of one package.
+fn tests(options: &[&str]) -> Result<()> {
+    // One thread more than there are processors, since some tests wait.
+    let threads = thread::available_parallelism().map_or(2, |count| count.get() + 1);
+    let threads = threads.to_string();
+    if !succeeds("cargo nextest --version") {
+        return run!(
+            "cargo test --no-fail-fast {options...} -- --show-output --test-threads {threads}"
+        );
+    }
+    let outcome = run!(
+        "cargo nextest run --no-fail-fast {options...} --test-threads {threads}
+         --success-output immediate"
+    );
+    // It runs none of the documentation.
+    outcome.and(run!("cargo test --doc --no-fail-fast {options...}"))
+}
+
+/// Builds images for the emulators of these boards, with these features.
+fn images<'f>(images: impl IntoIterator<Item = (&'static Info, &'f str)>) -> Result<()> {
+    images.into_iter().try_for_each(|(board, features)| {
+        let features = image::with_emulator(board, &format!("default,{features}"));
+        Ok(image::command("build", board, &features).run()?)
+    })
+}
 
 /// The tests of core with the words of the board, in the host's target folder.
 fn words_of_32_bits() -> Result<()> {
     // Neither documentation nor examples nor the simulator depend on the words, nor do machines
     // that fit into one (`every_occupancy`). `effect` is left out for its time.
-    let skipped = ["effect", "every_occupancy", "qemu_", "tidy"];
+    let skipped = ["effect", "every_occupancy", "tidy"];
     let skipped = skipped.iter().flat_map(|name| ["--skip", name]);
     run!("cargo test --package meshalloc --features word32 --lib")?;
     // All packages without the default features that need the simulator: then dependencies have the
@@ -227,7 +355,7 @@ fn programs_for_chips() -> Result<()> {
     ] {
         setup::target(target)?;
         run!(
-            "env RUSTFLAGS=-Dwarnings cargo build --package meshalloc-chips --bin {program}
+            "env RUSTFLAGS=-Dwarnings cargo check --package meshalloc-chips --bin {program}
              --target {target} --target-dir {folder}"
         )?;
     }

@@ -78,7 +78,7 @@ impl Board for Lm3s {
     /// number generator is a better source.
     fn noise(&mut self) -> u64 {
         const RAM: *const u32 = 0x2000_8000 as *const u32;
-        // SAFETY: this RAM lies between the variables and the stack, and reading it changes nothing.
+        // SAFETY: this RAM lies between the variables and the stack; reading it changes nothing.
         mixed(
             0,
             (0..256).map(|at| unsafe { ptr::read_volatile(RAM.add(at)) }.into()),

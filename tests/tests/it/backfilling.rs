@@ -12,6 +12,7 @@ use meshalloc::{
 };
 use meshalloc_tests::backfilling::{Situation, Use, end_of, reserves_nodes};
 use meshalloc_tests::convert::{self, is_served};
+use meshalloc_tests::exhaustive;
 use meshalloc_tests::random::Random;
 use meshalloc_tests::rig::{
     HeapMemory, ask_at, clear_faulty, cube, mark_faulty, mesh, release, set_faulty, submesh, submit,
@@ -248,7 +249,7 @@ fn starts_as_the_naive_form(machine: impl Into<Grid>, strategies: &[StrategyKind
         Estimates::TooShort,
         Estimates::Some,
     ] {
-        let jobs = workload(machine, 120, estimates, 7);
+        let jobs = workload(machine, exhaustive(120, 70) as usize, estimates, 7);
         for &strategy in strategies {
             let fcfs = configuration(machine, strategy, SchedulerKind::Fcfs);
             let in_order = starts(fcfs, &jobs, |_| ());
@@ -595,7 +596,7 @@ fn suppositions_change_nothing() {
     for machine in machines {
         let grid = convert::grid(machine);
         for kind in StrategyKind::built().filter(|&kind| is_served(kind, &grid)) {
-            for seed in 0..2 {
+            for seed in 0..exhaustive(2, 1).into() {
                 compare_twins(machine, kind, seed);
             }
         }

@@ -9,13 +9,14 @@ use meshalloc::{
     Request, Shape, StrategyKind,
 };
 use meshalloc_tests::convert;
+use meshalloc_tests::exhaustive;
 use meshalloc_tests::grid::{Grid, Place, lists, orders};
 use meshalloc_tests::random::Random;
 use meshalloc_tests::rig::cube;
 use meshalloc_tests::strategy::keeps_sides;
 
 /// The random states of each machine under each strategy.
-const STATES: u32 = 12;
+const STATES: u32 = exhaustive(12, 3);
 
 /// All boxes of a grid: their sides, and a bit for each of their nodes.
 fn boxes(grid: &Grid) -> Vec<(Vec<u32>, u64)> {

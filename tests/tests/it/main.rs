@@ -1,5 +1,5 @@
 //! Tests across packages: the code under test against naive models, the papers' examples, the
-//! limits, the simulator, and the firmware in QEMU (all tests whose names begin with `qemu_`).
+//! limits, and the simulator. With the feature `exhaustive` they try more.
 
 mod alshdefat;
 mod backfilling;
@@ -27,7 +27,6 @@ mod network;
 mod own_strategy;
 mod pauses;
 mod pods;
-mod qemu;
 mod random_operations;
 mod requeue;
 mod restore;

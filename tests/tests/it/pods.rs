@@ -1,8 +1,4 @@
 //! Machines with descriptions: slices in cubes, folding, fixed placements, rings.
-//!
-//! `MESHALLOC_STATES` and `MESHALLOC_OPERATIONS` set how many random states and operations are
-//! compared: `MESHALLOC_STATES=100000 MESHALLOC_OPERATIONS=1000000 cargo test --release
-//! -p meshalloc-tests --test across -- pods`.
 
 mod aligned;
 mod cubes;
@@ -13,19 +9,16 @@ mod presets;
 
 use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{Allocator, Block, Flags, Machine as Described, Request, Slice, StrategyKind};
-use meshalloc_tests::convert;
 use meshalloc_tests::grid::{Grid, Place};
 use meshalloc_tests::pods::Form;
 use meshalloc_tests::random::Random;
+use meshalloc_tests::{convert, exhaustive};
 
 const CUBES: StrategyKind = StrategyKind::Cubes { fold: false };
 const FOLD: StrategyKind = StrategyKind::Cubes { fold: true };
 
-/// A number from the environment.
-fn setting(name: &str, default: u32) -> u32 {
-    let value = std::env::var(name).ok();
-    value.map_or(default, |value| value.parse().expect("a number"))
-}
+/// How many random states are compared.
+const STATES: u32 = exhaustive(2000, 600);
 
 /// An allocator on a described machine, in memory of its own.
 fn with<T>(

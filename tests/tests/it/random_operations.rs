@@ -17,6 +17,7 @@ use meshalloc::{
     Refusal, Request, SchedulerKind, StrategyKind, Submesh,
 };
 use meshalloc_tests::convert::{self, is_served};
+use meshalloc_tests::exhaustive;
 use meshalloc_tests::random::Random;
 use meshalloc_tests::rig::{HeapMemory, cube, described, fault, mesh, unit};
 use meshalloc_tests::saved;
@@ -27,7 +28,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestError, TestRunner};
 
 const SEED: u64 = 1995;
-const CASES: u32 = 12;
+const CASES: u32 = exhaustive(12, 4);
 const OPERATIONS_MAX: usize = 240;
 const JOBS_MAX: usize = 24;
 
@@ -523,8 +524,9 @@ fn squares_of_powers_of_two() {
     }
 }
 
-/// The most batches of cases of [`everything_happens`].
-const BATCHES_MAX: u64 = 32;
+/// The cases of [`everything_happens`] come in batches, until all has happened.
+const BATCH: u32 = 16;
+const BATCHES_MAX: u64 = 128;
 
 /// The random operations must cause everything that can happen.
 #[test]
@@ -580,7 +582,7 @@ fn everything_happens() {
             // Some of it is rare: more cases until all has happened.
             for batch in 0..BATCHES_MAX {
                 let config = Config {
-                    cases: 64,
+                    cases: BATCH,
                     rng_seed: RngSeed::Fixed(SEED + batch),
                     failure_persistence: None,
                     ..Config::default()

@@ -5,11 +5,11 @@ use meshalloc::{
     Change, Configuration, Controller, Error, Flags, Grid, JobId, Refusal, Request, SchedulerKind,
     StrategyKind, Submesh, Ticks,
 };
-use meshalloc_tests::convert;
 use meshalloc_tests::random::Random;
 use meshalloc_tests::rig::{Answer, Granted, HeapMemory, ask_at, mesh, submesh, unit};
 use meshalloc_tests::saved::{restore, save};
 use meshalloc_tests::system::System;
+use meshalloc_tests::{convert, exhaustive};
 
 use super::EASY;
 
@@ -87,7 +87,7 @@ fn arrivals_delay_no_head_and_jobs_that_never_wait_get_what_others_get() {
             SchedulerKind::Easy { reservations: 3 },
             SchedulerKind::Conservative,
         ] {
-            for seed in 0..3 {
+            for seed in 0..exhaustive(3, 1).into() {
                 let configuration = Configuration {
                     machine: mesh(8, 8).into(),
                     strategy,

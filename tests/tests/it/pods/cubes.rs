@@ -7,7 +7,7 @@ use meshalloc_tests::convert;
 use meshalloc_tests::pods::{Aligned, Cubes, Form};
 use meshalloc_tests::random::Random;
 
-use super::{CUBES, check_slice, has_rings, named, random_request, setting, shape, with};
+use super::{CUBES, STATES, check_slice, has_rings, named, random_request, shape, with};
 
 /// Random states of machines of cubes, `cubes` and `cubes:fold` against the naive form, and each
 /// link of each slice.
@@ -20,7 +20,6 @@ fn slices_in_cubes_are_those_of_the_naive_form_and_their_links_meet() {
         (&[4, 2, 2, 4], &[2, 2, 1, 2], 10),
         (&[12], &[3], 5),
     ];
-    let states = setting("MESHALLOC_STATES", 2000);
     let (mut granted, mut mixed, mut folded, mut refused) = (0, 0, 0, 0);
     for (sides, cube, share) in machines {
         let grid = Machine::torus(sides).expect("a torus");
@@ -34,7 +33,7 @@ fn slices_in_cubes_are_those_of_the_naive_form_and_their_links_meet() {
         let longest = if sides.len() == 1 { 12 } else { 7 };
         for fold in [false, true] {
             with(&machine, StrategyKind::Cubes { fold }, |allocator| {
-                for _ in 0..states * share / 100 {
+                for _ in 0..STATES * share / 100 {
                     let faults = random.below(grid.nodes());
                     for _ in 0..faults {
                         let node = NodeId(random.below(grid.nodes()));
@@ -83,7 +82,7 @@ fn slices_in_cubes_are_those_of_the_naive_form_and_their_links_meet() {
         }
     }
     println!("{granted} granted, {mixed} mixed, {folded} folded, {refused} refused");
-    assert!(granted > states && mixed > states / 20 && folded > states / 20);
+    assert!(granted > STATES && mixed > STATES / 20 && folded > STATES / 20);
 }
 
 /// The drawing in the documentation of `cubes`: a place exists, but one part takes the cube that

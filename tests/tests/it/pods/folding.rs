@@ -6,7 +6,7 @@ use meshalloc_tests::convert;
 use meshalloc_tests::random::Random;
 use meshalloc_tests::strategy::Strategy;
 
-use super::{random_request, setting};
+use super::{STATES, random_request};
 
 /// Folding and curves on grids of one to five dimensions that wrap or not, at random occupancies.
 #[test]
@@ -41,7 +41,7 @@ fn folding_and_curves_on_any_grid_are_those_of_the_naive_form() {
             let mut allocator = Allocator::new(memory, grid, kind).expect("it is served");
             let empty = Strategy::new(kind, &model);
             let mut granted = 0;
-            for _ in 0..setting("MESHALLOC_STATES", 2000) / 10 {
+            for _ in 0..STATES / 10 {
                 let mut busy = vec![false; grid.nodes() as usize];
                 for _ in 0..random.below(grid.nodes()) {
                     let node = random.below(grid.nodes());

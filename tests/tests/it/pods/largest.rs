@@ -10,7 +10,7 @@ use meshalloc_tests::grid::{Place, lists};
 use meshalloc_tests::pods;
 use meshalloc_tests::random::Random;
 
-use super::{CUBES, setting, shape};
+use super::{CUBES, STATES, shape};
 
 /// The largest legal slice and the largest free box, against a look at every box and every shape.
 #[test]
@@ -58,7 +58,7 @@ fn the_largest_slice_is_that_of_a_look_at_every_shape() {
         });
         let mut boxes: Vec<Place> = all.filter(|place| model.has(place)).collect();
         boxes.sort_by_key(|place| std::cmp::Reverse(place.size()));
-        for _ in 0..setting("MESHALLOC_STATES", 2000) / 40 {
+        for _ in 0..STATES / 40 {
             controller.handle(&Change::Reset, 0).expect("it is reset");
             for _ in 0..random.below(grid.nodes()) {
                 let block = grid

@@ -8,7 +8,7 @@ use meshalloc_tests::convert;
 use meshalloc_tests::pods;
 use meshalloc_tests::random::Random;
 
-use super::{nodes_of, setting, shape, with};
+use super::{STATES, nodes_of, shape, with};
 
 /// The trace of `topology/torus3d` with which the definition ends.
 #[test]
@@ -51,7 +51,7 @@ fn the_reference_trace_of_fixed_placements() {
 #[test]
 fn fixed_placements_are_those_of_the_naive_form() {
     let mut random = Random::new(7);
-    for round in 0..setting("MESHALLOC_STATES", 2000).div_ceil(50) {
+    for round in 0..STATES.div_ceil(50) {
         let n = 1 + random.below(3) as usize;
         let sides: Vec<u16> = (0..n).map(|_| 2 + random.below(5) as u16).collect();
         let grid = Machine::torus(&sides).expect("a torus");

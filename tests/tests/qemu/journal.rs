@@ -1,7 +1,6 @@
 //! The image keeps its state over resets and restarts of QEMU. The journal is a file on the host.
 
 use std::collections::BTreeMap;
-use std::env;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
@@ -12,13 +11,13 @@ use meshalloc::{
 };
 use meshalloc_firmware::protocol::Origin;
 use meshalloc_firmware::{Client, ClientError, Line, ProtocolError};
+use meshalloc_tests::exhaustive;
 use meshalloc_tests::qemu::{Qemu, call_at};
 use meshalloc_tests::random::Random;
 use tempfile::tempdir;
 
-/// Half of the resets end QEMU, the others reset the chip. `MESHALLOC_RESETS` is another number of
-/// them.
-const RESETS: u32 = 30;
+/// Half of the resets end QEMU, the others reset the chip.
+const RESETS: u32 = exhaustive(30, 8);
 
 /// The jobs by name, each with the processors it holds, 0 while it waits.
 type Jobs = BTreeMap<u32, u32>;
@@ -120,19 +119,13 @@ fn compare(there: &Jobs, known: &mut Jobs, in_doubt: Option<u32>) {
 
 #[test]
 fn qemu_keeps_every_acknowledged_job_over_resets_and_kills() {
-    let resets = match env::var("MESHALLOC_RESETS") {
-        Ok(number) => number.parse().expect("MESHALLOC_RESETS is a number"),
-        Err(_) => RESETS,
-    };
-    keeps_every_acknowledged_job(&Qemu::start_with_journal, resets);
+    keeps_every_acknowledged_job(&Qemu::start_with_journal, RESETS);
 }
 
 /// Resets the chip, and ends QEMU, at any moment, and compares the jobs afterwards.
-pub(super) fn keeps_every_acknowledged_job(start: &dyn Fn(&Path) -> Option<Qemu>, resets: u32) {
+pub(super) fn keeps_every_acknowledged_job(start: &dyn Fn(&Path) -> Qemu, resets: u32) {
     let folder = tempdir().expect("there is a folder for temporary files");
-    let Some(mut qemu) = start(folder.path()) else {
-        return;
-    };
+    let mut qemu = start(folder.path());
     let mut client = qemu.client().expect("it has started");
     assert_eq!(client.greeting().origin, Origin::New);
     let configuration = Configuration {
@@ -159,7 +152,7 @@ pub(super) fn keeps_every_acknowledged_job(start: &dyn Fn(&Path) -> Option<Qemu>
         striking.join().expect("no panic").expect("QEMU was there");
         if is_kill {
             drop(qemu);
-            qemu = start(folder.path()).expect("it has started before");
+            qemu = start(folder.path());
             client = qemu.client().expect("it has started");
             assert!(matches!(client.greeting().origin, Origin::Restored { .. }));
         }
@@ -207,9 +200,7 @@ fn origin(client: &mut Client<impl Line>) -> Origin {
 #[test]
 fn qemu_leaves_a_journal_alone_after_three_resets_while_it_restores() {
     let folder = tempdir().expect("there is a folder for temporary files");
-    let Some(mut qemu) = Qemu::start_with_journal(folder.path()) else {
-        return;
-    };
+    let mut qemu = Qemu::start_with_journal(folder.path());
     let mut client = qemu.client().expect("it has started");
     make_long_restore(&mut client);
     let before = jobs(&mut client).expect("it answers");
