@@ -224,7 +224,7 @@ fn what_cannot_be_done_is_one_line() {
     for (line, parts) in [
         (
             "run --scenario contradiction.toml",
-            &["contradiction.toml:2: `traffic-ratio` contradicts `load` in line 1"],
+            &["contradiction.toml:2: `traffic-ratio` contradicts `load` in line 1"][..],
         ),
         ("run --scenario syntax.toml", &["syntax.toml:2: "]),
         (
