@@ -53,7 +53,7 @@ bitflags::bitflags! {
 
 impl Flags {
     /// The flags that demand rings.
-    pub(crate) const ALL_RINGS: Flags = Flags::RING_0
+    pub const ALL_RINGS: Flags = Flags::RING_0
         .union(Flags::RING_1)
         .union(Flags::RING_2)
         .union(Flags::RING_3)

@@ -45,7 +45,7 @@ use meshalloc::{
 };
 
 #[cfg(feature = "serial")]
-pub use endpoint::Endpoint;
+pub use endpoint::{Endpoint, serial_ports};
 pub use error::{ClientError, Stray};
 use exchange::Exchange;
 pub use line::{IoLine, Line, Stream};

@@ -18,6 +18,7 @@ use meshalloc::{Configuration, Grid};
 
 use crate::compare::{self, CompareArgs};
 use crate::completion::{self, known, values};
+use crate::device::{self, DeviceArgs};
 use crate::failure::{self, Failure};
 use crate::file::{self, Product, ReplaceArgs};
 use crate::identity::{PROGRAM, REVISION};
@@ -100,6 +101,11 @@ enum Command {
     ///
     /// After an interruption the same command continues the run.
     Reproduce(ReproduceArgs),
+    /// Talk to a controller on a board: its state, jobs, faults, why jobs wait, what fits
+    ///
+    /// Jobs and configuration stay when the command ends. Times are in milliseconds.
+    #[command(after_help = DEVICE_EXAMPLES)]
+    Device(DeviceArgs),
     /// Summarise a log: jobs, dates, load on a machine, sizes, run times, dropped lines and why
     Log(LogStatisticsArgs),
     /// List strategies, schedulers, distributions and metrics, with their sources
@@ -125,6 +131,13 @@ enum Command {
         replace: ReplaceArgs,
     },
 }
+
+const DEVICE_EXAMPLES: &str = "\
+Examples:
+  host-sim device --tcp 127.0.0.1:4000 info
+  host-sim device --port /dev/ttyACM0 submit 7 4x3
+  host-sim device --port /dev/ttyACM0 why --json
+  host-sim device --port /dev/ttyACM0 fail 0..3 5";
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -432,6 +445,7 @@ fn carry_out(command: &Command, output: &mut impl Write) -> Result<(), Failure> 
             failure::files_first(output, |output| traffic::traffic(args, output))
         }
         Command::Reproduce(args) => reproduce::reproduce(args, output),
+        Command::Device(args) => device::device(args, output),
         Command::Log(args) => log::log(args, output),
         Command::List(args) => Ok(list::list(args.what, args.format.get(), output)?),
         Command::Schema(args) => Ok(schema::schema(args, output)?),

@@ -15,6 +15,7 @@ pub mod cli;
 mod columns;
 pub mod compare;
 mod completion;
+mod device;
 pub mod failure;
 mod file;
 mod html;

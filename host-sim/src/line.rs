@@ -21,7 +21,7 @@ const LEAVE_INTERRUPTED: (Duration, u32, Duration) =
     (Duration::from_millis(200), 2, Duration::from_millis(100));
 
 /// What may be the cause, or what can be done.
-fn hint(error: &ClientError) -> &'static str {
+pub(crate) fn hint(error: &ClientError) -> &'static str {
     match error {
         ClientError::NoReply { stray, .. } if stray.bytes == 0 => {
             "; a controller serves one client at a time, so another one may be connected, or nothing runs there"

@@ -11,12 +11,19 @@ use std::os::unix::net::UnixStream;
 use std::str::FromStr;
 use std::string::{String, ToString};
 use std::time::Duration;
+use std::vec::Vec;
 
 use serialport::SerialPort;
 
 use super::{IoLine, Line, Stream};
 use crate::BAUD_DEFAULT;
 use crate::rate::BAUDS;
+
+/// The serial ports of this machine, as the system names them; none where it cannot list them.
+pub fn serial_ports() -> Vec<String> {
+    let ports = serialport::available_ports().unwrap_or_default();
+    ports.into_iter().map(|port| port.port_name).collect()
+}
 
 /// How long to wait for a TCP connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -133,12 +140,23 @@ impl Endpoint {
             #[cfg(not(unix))]
             Endpoint::Unix { .. } => Err("this system has no such sockets".to_owned()),
             Endpoint::Serial { device, .. } => {
-                let port = serialport::new(device, BAUD_DEFAULT)
-                    .open()
-                    .map_err(|error| format!("cannot open: {error}"))?;
+                let port = serialport::new(device, BAUD_DEFAULT).open();
+                let port =
+                    port.map_err(|error| format!("cannot open: {error}{}", remedy(&error)))?;
                 Ok(Box::new(IoLine::new(port)))
             }
         }
+    }
+}
+
+/// What can be done about a port that does not open.
+fn remedy(error: &serialport::Error) -> &'static str {
+    match error.kind {
+        serialport::ErrorKind::Io(io::ErrorKind::PermissionDenied) => {
+            "; your user may not use it: on Linux, add it to the group of the port \
+             (`sudo usermod -aG dialout $USER`), and log in again"
+        }
+        _ => "",
     }
 }
 

@@ -12,6 +12,7 @@
 //!   ([`sharing`]);
 //! - [`failures`]: what fails in a run and is repaired, and what becomes of the jobs;
 //! - [`experiment`]: several strategies, replicated, with the [`statistics`] of it;
+//! - [`situation`]: why jobs wait on a controller, and what would let them in;
 //! - [`history`]: one run, job by job; [`processors`] and [`dispersal`] of what a job holds;
 //! - [`traffic`]: messages of processors that do not wait for each other, on the bare network;
 //! - [`parameters`]: settings in a few words; [`names`], [`wording`], [`time`], [`input`]: values
@@ -38,6 +39,7 @@ pub mod results;
 pub mod scenario;
 pub mod sharing;
 pub mod simulation;
+pub mod situation;
 pub mod statistics;
 pub mod time;
 pub mod traffic;

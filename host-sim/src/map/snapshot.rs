@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use meshalloc::{Answer, Block, Grid, JobId, NodeId, Query};
+use meshalloc::{Block, JobId, NodeId, Query};
 
 use super::largest;
 use super::layout::{Layout, ONE_ROW, Plan};
 use meshalloc_sim::backend::Backend;
 use meshalloc_sim::simulation::SimulationError;
+use meshalloc_sim::situation;
 
 /// A running job with its processors.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,52 +75,17 @@ impl Owners {
 impl Snapshot {
     /// Asks a controller that serves the machine; changes nothing there.
     pub fn read(backend: &mut dyn Backend, plan: Plan) -> Result<Self, SimulationError> {
-        let machine = plan.machine;
-        let mut ids = Vec::new();
-        let mut waiting = 0;
-        let mut from = Some(0);
-        while let Some(begin) = from {
-            let query = Query::Jobs {
-                on: None,
-                from: begin,
-            };
-            let Answer::Jobs(list) = ask(backend, &query)? else {
-                return Err(odd(&query, "another kind of answer"));
-            };
-            waiting += list.jobs.iter().filter(|job| job.1 == 0).count() as u32;
-            let running = list.jobs.iter().filter(|(_, processors)| *processors > 0);
-            ids.extend(running.map(|(id, _)| *id));
-            from = list.next;
-            if from.is_some_and(|next| next <= begin) {
-                return Err(odd(&query, "a list that does not end"));
-            }
-        }
-        ids.sort_unstable();
-
-        let mut jobs = Vec::with_capacity(ids.len());
-        for id in ids {
-            let blocks = blocks_of(backend, machine, id)?;
+        let ask = &mut |query: &Query| backend.query(query);
+        let all = situation::jobs(ask)?;
+        let (waiting, mut running): (Vec<_>, Vec<_>) = all.into_iter().partition(|job| job.1 == 0);
+        running.sort_unstable();
+        let mut jobs = Vec::with_capacity(running.len());
+        for (id, _) in running {
+            let (blocks, _) = situation::blocks(ask, &plan.machine, id)?;
             jobs.push(MapJob { id, blocks });
         }
-
-        let mut faulty = Vec::new();
-        let mut from = 0;
-        while from < machine.nodes() {
-            let query = Query::Occupancy { from: NodeId(from) };
-            let Answer::Occupancy(chunk) = ask(backend, &query)? else {
-                return Err(odd(&query, "another kind of answer"));
-            };
-            if chunk.faulty.is_empty() {
-                return Err(odd(&query, "an empty chunk"));
-            }
-            for byte in &chunk.faulty {
-                let nodes = (0..8)
-                    .filter(|bit| byte >> bit & 1 == 1)
-                    .map(|bit| from + bit);
-                faulty.extend(nodes.filter(|&node| node < machine.nodes()).map(NodeId));
-                from += 8;
-            }
-        }
+        let waiting = waiting.len() as u32;
+        let faulty = situation::faulty(ask, &plan.machine)?;
         Ok(Snapshot {
             plan,
             jobs,
@@ -173,44 +139,5 @@ impl Snapshot {
     /// The free block with the most processors: [`largest::largest_free`].
     pub fn largest_free(&self) -> Option<Block> {
         largest::largest_free(self.plan.machine, &self.free_nodes())
-    }
-}
-
-fn blocks_of(
-    backend: &mut dyn Backend,
-    machine: Grid,
-    job: JobId,
-) -> Result<Vec<Block>, SimulationError> {
-    let mut blocks = Vec::new();
-    loop {
-        let from = blocks.len() as u32;
-        let query = Query::Blocks { job, from };
-        let Answer::Blocks(list) = ask(backend, &query)? else {
-            return Err(odd(&query, "another kind of answer"));
-        };
-        let outside = list.blocks.iter().find(|&&block| !machine.contains(block));
-        if let Some(block) = outside {
-            let answer = format!("{}, which the machine has not", machine.place(*block));
-            return Err(odd(&query, &answer));
-        }
-        blocks.extend(&list.blocks);
-        if blocks.len() >= list.total as usize {
-            return Ok(blocks);
-        }
-        if list.blocks.is_empty() {
-            return Err(odd(&query, "an empty list"));
-        }
-    }
-}
-
-fn ask(backend: &mut dyn Backend, query: &Query) -> Result<Answer, SimulationError> {
-    let answer = backend.query(query)?;
-    answer.map_err(|error| odd(query, &error.to_string()))
-}
-
-fn odd(query: &Query, answer: &str) -> SimulationError {
-    SimulationError::UnexpectedReply {
-        command: format!("{query:?}"),
-        reply: answer.to_owned(),
     }
 }

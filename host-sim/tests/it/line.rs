@@ -23,13 +23,13 @@ use crate::program::{host_sim, host_sim_in};
 pub(crate) type BoardStorage = Storage<16, 300, 32, 256, 256>;
 
 /// A board that serves `clients` connections, one after another, without being reset between them.
-struct Board {
-    endpoint: String,
+pub(crate) struct Board {
+    pub(crate) endpoint: String,
     thread: JoinHandle<()>,
 }
 
 impl Board {
-    fn new(clients: usize) -> Self {
+    pub(crate) fn new(clients: usize) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let endpoint = format!("tcp:{}", listener.local_addr().unwrap());
         let thread = thread::spawn(move || {
@@ -45,7 +45,7 @@ impl Board {
         Board { endpoint, thread }
     }
 
-    fn join(self) {
+    pub(crate) fn join(self) {
         self.thread.join().unwrap();
     }
 }

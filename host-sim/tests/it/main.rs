@@ -3,6 +3,7 @@
 mod compare;
 mod control_characters;
 mod cube;
+mod device;
 mod documents;
 mod early;
 mod errors;

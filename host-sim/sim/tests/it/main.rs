@@ -9,6 +9,7 @@ mod log;
 mod own;
 mod parallel;
 mod shape;
+mod situation;
 mod statistics;
 mod swf;
 mod words;

@@ -1,0 +1,301 @@
+//! What lets a request in: [`Departures`] of running jobs, [`Earliest`] by their estimates.
+
+use std::collections::BTreeSet;
+
+use meshalloc::{Block, ConfigureError, Flags, Grid, Lays, NodeId, Request, Shape, Ticks};
+use serde::Serialize;
+
+use super::twin::Twin;
+use super::{Running, Situation};
+
+/// The most times that [`Situation::departures`] asks the strategy.
+pub const TRIES_MAX: u32 = 20_000;
+
+/// Which running jobs have to leave until a request fits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "departures", rename_all = "kebab-case")]
+pub enum Departures {
+    /// A smallest set of jobs; none if the request fits now.
+    Jobs {
+        /// Their names, in ascending order.
+        jobs: Vec<u32>,
+    },
+    /// No set of this size is enough, and larger ones were not looked at: the search ended after
+    /// [`TRIES_MAX`] tries.
+    MoreThan {
+        /// The size.
+        size: u32,
+    },
+    /// It does not fit when all jobs have left.
+    Never,
+}
+
+/// When a request fits at the latest, if no job overruns its estimate and no other job starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Earliest {
+    /// Now.
+    Now,
+    /// At this time, when the estimates of some jobs have run out.
+    At(Ticks),
+    /// It depends on a job without an estimate, or does not fit when all jobs have left.
+    Unknown,
+}
+
+impl Situation<'_> {
+    /// A smallest set of running jobs after whose departure the request fits, if no other job
+    /// starts.
+    ///
+    /// For a box this is first looked for by place: the box that fewest jobs meet, of all boxes of
+    /// the shape without a faulty processor. If the strategy takes it, no smaller set exists.
+    /// Otherwise all sets are tried, the smaller ones first, up to [`TRIES_MAX`].
+    ///
+    /// # Errors
+    ///
+    /// When this build does not serve the machine with the strategy.
+    pub fn departures(&self, request: &Request) -> Result<Departures, ConfigureError> {
+        let mut storage = self.storage();
+        let mut twin = self.twin(&mut storage)?;
+        let Ok(needs) = twin.allocator.demand(request) else {
+            return Ok(Departures::Never);
+        };
+        twin.fail(&self.faulty);
+        if !twin.allocator.fits(request) {
+            return Ok(Departures::Never);
+        }
+        self.running.iter().for_each(|job| twin.hold(&job.blocks));
+        let free = twin.allocator.occupancy().free();
+        let mut least = self.least_by_number(needs, free);
+        if let Some(jobs) = self.fewest_in_the_way(request) {
+            least = least.max(jobs.len());
+            let leaving = jobs.iter().map(|&at| &*self.running[at].blocks);
+            if twin.fits_without(leaving, request) {
+                return Ok(self.named(&jobs));
+            }
+        }
+        let mut tries = TRIES_MAX;
+        for size in least..=self.running.len() {
+            let mut chosen = Vec::new();
+            match self.choose(size, 0, &mut chosen, request, &mut twin, &mut tries) {
+                Some(true) => return Ok(self.named(&chosen)),
+                Some(false) => {}
+                None => {
+                    let size = size.saturating_sub(1) as u32;
+                    return Ok(Departures::MoreThan { size });
+                }
+            }
+        }
+        Ok(Departures::Never)
+    }
+
+    fn named(&self, places: &[usize]) -> Departures {
+        let jobs = places.iter().map(|&at| self.running[at].job.0);
+        Departures::Jobs {
+            jobs: jobs.collect(),
+        }
+    }
+
+    /// The fewest jobs that together hold what is missing: those that hold most.
+    fn least_by_number(&self, needs: u32, free: u32) -> usize {
+        let machine = &self.configuration.machine;
+        let held = |job: &Running| job.blocks.iter().map(|&block| machine.area(block)).sum();
+        let mut sizes: Vec<u32> = self.running.iter().map(held).collect();
+        sizes.sort_unstable_by(|one, other| other.cmp(one));
+        let mut free = free;
+        let enough = sizes.iter().take_while(|&&size| {
+            let lacks = free < needs;
+            free += size;
+            lacks
+        });
+        enough.count()
+    }
+
+    /// Adds jobs from this place on to the chosen ones until there are `size`, and asks whether the
+    /// request fits without them. `None` when the tries are used up.
+    fn choose(
+        &self,
+        size: usize,
+        from: usize,
+        chosen: &mut Vec<usize>,
+        request: &Request,
+        twin: &mut Twin<'_>,
+        tries: &mut u32,
+    ) -> Option<bool> {
+        if chosen.len() == size {
+            *tries = tries.checked_sub(1)?;
+            return Some(twin.allocator.fits(request));
+        }
+        let last = self.running.len() - (size - chosen.len());
+        for at in from..=last {
+            let blocks = &self.running[at].blocks;
+            twin.give_back(blocks);
+            chosen.push(at);
+            let found = self.choose(size, at + 1, chosen, request, twin, tries);
+            twin.hold(blocks);
+            if found != Some(false) {
+                return found;
+            }
+            chosen.pop();
+        }
+        Some(false)
+    }
+
+    /// The box of the request's shape, in any order of its extents in which the strategy lays it,
+    /// that fewest running jobs meet: their places, ascending. `None` where the strategy gives no
+    /// boxes, or no box is free of faulty processors.
+    fn fewest_in_the_way(&self, request: &Request) -> Option<Vec<usize>> {
+        let Lays::Box { turns, .. } = self.configuration.strategy.into() else {
+            return None;
+        };
+        let machine = &self.configuration.machine;
+        // On a cube the first extent belongs to another dimension.
+        let is_reversed = machine.is_written_high_first() && !turns;
+        if request.flags.contains(Flags::CHIPS) || is_reversed {
+            return None;
+        }
+        let owners = self.owners();
+        let mut best: Option<BTreeSet<usize>> = None;
+        for extents in orders(machine, request.shape, turns && request.may_rotate()) {
+            for block in boxes(machine, &extents) {
+                let most = best.as_ref().map_or(usize::MAX, BTreeSet::len);
+                let mut met = BTreeSet::new();
+                let is_better = nodes(machine, block).all(|node| match owners[node.0 as usize] {
+                    Owner::Nobody => true,
+                    Owner::Faulty => false,
+                    Owner::Job(at) => {
+                        met.insert(at);
+                        met.len() < most
+                    }
+                });
+                if is_better && met.len() < most {
+                    best = Some(met);
+                }
+            }
+        }
+        best.map(|jobs| jobs.into_iter().collect())
+    }
+
+    /// How many boxes of the request's shape are free, in all orders of its extents in which the
+    /// strategy lays them: the places that it chooses from if it is complete. A machine with rules
+    /// of its own may allow fewer, and so may a strategy whose jobs do not hold boxes.
+    pub fn free_places(&self, request: &Request) -> u32 {
+        let machine = &self.configuration.machine;
+        let turns = match self.configuration.strategy.into() {
+            Lays::Box { turns, .. } => turns,
+            _ => true,
+        };
+        let owners = self.owners();
+        let is_free = |node: NodeId| owners[node.0 as usize] == Owner::Nobody;
+        let orders = orders(machine, request.shape, turns && request.may_rotate());
+        let all = orders.iter().flat_map(|extents| boxes(machine, extents));
+        all.filter(|&block| nodes(machine, block).all(is_free))
+            .count() as u32
+    }
+
+    /// When the request fits, if all jobs end by their estimates and no other job starts.
+    ///
+    /// # Errors
+    ///
+    /// When this build does not serve the machine with the strategy.
+    pub fn earliest(&self, request: &Request) -> Result<Earliest, ConfigureError> {
+        let mut storage = self.storage();
+        let mut twin = self.twin(&mut storage)?;
+        twin.fail(&self.faulty);
+        self.running.iter().for_each(|job| twin.hold(&job.blocks));
+        if twin.allocator.fits(request) {
+            return Ok(Earliest::Now);
+        }
+        let end = |job: &Running| {
+            let estimate = job.request.estimate?;
+            Some(job.granted_at.saturating_add(estimate.get()))
+        };
+        let mut ends: Vec<_> = self.running.iter().collect();
+        ends.sort_by_key(|job| end(job).unwrap_or(Ticks::MAX));
+        for job in ends {
+            let Some(at) = end(job) else { break };
+            twin.give_back(&job.blocks);
+            if twin.allocator.fits(request) {
+                return Ok(Earliest::At(at));
+            }
+        }
+        Ok(Earliest::Unknown)
+    }
+
+    /// Who holds each processor, by number.
+    fn owners(&self) -> Vec<Owner> {
+        let machine = &self.configuration.machine;
+        let mut owners = vec![Owner::Nobody; machine.nodes() as usize];
+        for (at, job) in self.running.iter().enumerate() {
+            for node in job.blocks.iter().flat_map(|&block| nodes(machine, block)) {
+                owners[node.0 as usize] = Owner::Job(at);
+            }
+        }
+        for node in &self.faulty {
+            owners[node.0 as usize] = Owner::Faulty;
+        }
+        owners
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owner {
+    Nobody,
+    /// Also if a job holds it.
+    Faulty,
+    /// The job at this place of [`Situation::running`].
+    Job(usize),
+}
+
+/// The extents of a shape along all dimensions of the machine, in each order in which they may lie.
+fn orders(machine: &Grid, shape: Shape, turns: bool) -> BTreeSet<Vec<u16>> {
+    let mut extents = shape.extents().to_vec();
+    let dimensions = machine.dimensions();
+    // Extents of 1 may be left out.
+    while extents.len() > dimensions && extents.last() == Some(&1) {
+        extents.pop();
+    }
+    extents.resize(extents.len().max(dimensions), 1);
+    let mut all = BTreeSet::from([extents.clone()]);
+    if turns {
+        let mut next = vec![extents];
+        // Each swap of two extents of an order is an order.
+        while let Some(extents) = next.pop() {
+            for (one, other) in (0..dimensions).flat_map(|at| (0..at).map(move |to| (at, to))) {
+                let mut swapped = extents.clone();
+                swapped.swap(one, other);
+                if all.insert(swapped.clone()) {
+                    next.push(swapped);
+                }
+            }
+        }
+    }
+    all
+}
+
+/// All boxes of these extents. One that covers a whole ring begins at 0 along it.
+fn boxes<'a>(machine: &'a Grid, extents: &'a [u16]) -> impl Iterator<Item = Block> + 'a {
+    (0..machine.nodes()).filter_map(move |node| {
+        let start = machine.coordinates(NodeId(node))?;
+        let mut along = start.iter().zip(extents).zip(machine.sides());
+        let is_first = along.all(|((&start, extent), side)| start == 0 || extent < side);
+        is_first.then(|| machine.block(&start, extents)).flatten()
+    })
+}
+
+/// The processors of a block of the machine.
+fn nodes(machine: &Grid, block: Block) -> impl Iterator<Item = NodeId> {
+    let (start, extent) = (machine.start(block), machine.extent(block));
+    (0..machine.area(block)).filter_map(move |number| {
+        let mut rest = number;
+        let coordinates: Vec<u16> = start
+            .iter()
+            .zip(extent.iter())
+            .zip(machine.sides())
+            .map(|((&start, &extent), &side)| {
+                let offset = rest % u32::from(extent);
+                rest /= u32::from(extent);
+                ((u32::from(start) + offset) % u32::from(side)) as u16
+            })
+            .collect();
+        machine.node(&coordinates)
+    })
+}

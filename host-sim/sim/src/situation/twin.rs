@@ -1,0 +1,82 @@
+//! An allocator that is asked what the strategy of a controller would do.
+
+use meshalloc::storage::HeapStorage;
+use meshalloc::{Allocator, Block, Configuration, ConfigureError, Grid, NodeId, Request};
+
+use super::Situation;
+use crate::backend::heap_storage;
+
+/// An allocator whose faulty processors stand for held ones.
+pub(super) struct Twin<'m> {
+    machine: Grid,
+    pub(super) allocator: Allocator<'m>,
+    /// The processors that are faulty in truth.
+    faulty: Vec<NodeId>,
+}
+
+impl Twin<'_> {
+    pub(super) fn fail(&mut self, faulty: &[NodeId]) {
+        self.faulty = faulty.to_vec();
+        for block in faulty.iter().filter_map(|&node| self.machine.unit(node)) {
+            self.allocator.mark_faulty(block);
+        }
+    }
+
+    pub(super) fn hold(&mut self, blocks: &[Block]) {
+        for &block in blocks {
+            self.allocator.mark_faulty(block);
+        }
+    }
+
+    pub(super) fn give_back(&mut self, blocks: &[Block]) {
+        for &block in blocks {
+            self.allocator.clear_faulty(block);
+            let held = |&&node: &&NodeId| self.machine.holds(block, node);
+            for &node in self.faulty.iter().filter(held) {
+                if let Some(one) = self.machine.unit(node) {
+                    self.allocator.mark_faulty(one);
+                }
+            }
+        }
+    }
+
+    /// Whether the request fits without the jobs that hold these blocks.
+    pub(super) fn fits_without<'b>(
+        &mut self,
+        leaving: impl Iterator<Item = &'b [Block]> + Clone,
+        request: &Request,
+    ) -> bool {
+        leaving.clone().for_each(|blocks| self.give_back(blocks));
+        let fits = self.allocator.fits(request);
+        leaving.for_each(|blocks| self.hold(blocks));
+        fits
+    }
+}
+
+impl Situation<'_> {
+    pub(super) fn storage(&self) -> HeapStorage {
+        let Configuration {
+            machine, strategy, ..
+        } = self.configuration;
+        heap_storage(machine, self.description, strategy, 1)
+    }
+
+    /// An empty allocator that decides as the controller's strategy does.
+    pub(super) fn twin<'m>(
+        &'m self,
+        storage: &'m mut HeapStorage,
+    ) -> Result<Twin<'m>, ConfigureError> {
+        let Configuration {
+            machine, strategy, ..
+        } = self.configuration;
+        let memory = match self.description {
+            Some(description) => storage.allocator_memory().describing(description),
+            None => storage.allocator_memory(),
+        };
+        Ok(Twin {
+            machine,
+            allocator: Allocator::new(memory, machine, strategy)?,
+            faulty: Vec::new(),
+        })
+    }
+}

@@ -1,0 +1,371 @@
+//! Why jobs wait, and whose departure lets them in, against definitions by brute force.
+
+use std::collections::BTreeSet;
+
+use meshalloc::{
+    Change, Configuration, Grid, JobId, JobState, Machine, Query, Refusal, Request, SchedulerKind,
+    Shape, StrategyKind,
+};
+use meshalloc_sim::backend::{Backend, Backends, InProcessBackends};
+use meshalloc_sim::situation::{Departures, Earliest, Reason, Situation};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+const EASY: SchedulerKind = SchedulerKind::Easy { reservations: 1 };
+
+fn below(random: &mut ChaCha8Rng, bound: u32) -> u32 {
+    random.next_u32() % bound
+}
+
+fn extents(random: &mut ChaCha8Rng, machine: &Grid) -> Vec<u16> {
+    let sides = machine.sides().iter();
+    sides
+        .map(|&side| 1 + below(random, side.min(4).into()) as u16)
+        .collect()
+}
+
+fn random_request(random: &mut ChaCha8Rng, machine: &Grid) -> Request {
+    let shape = Shape::new(&extents(random, machine)).unwrap();
+    Request::new(shape).with_estimate(1 + u64::from(below(random, 100)))
+}
+
+fn submit(backend: &mut dyn Backend, job: u32, request: Request, now: u64) {
+    let submitted = backend.call(&Change::submit(JobId(job), request), now, &mut |_, _| ());
+    let _ = submitted.unwrap();
+}
+
+fn runs(backend: &mut dyn Backend, job: JobId) -> bool {
+    let answer = backend.query(&Query::Job { job }).unwrap().unwrap();
+    let meshalloc::Answer::Job(report) = answer else {
+        panic!("{answer:?}");
+    };
+    matches!(report.state, JobState::Running { .. })
+}
+
+/// Fills the machine with jobs and faults until some wait, and hands the state over.
+fn in_random_states(
+    configuration: Configuration,
+    description: Option<&Machine>,
+    states: u64,
+    body: &mut dyn FnMut(&mut dyn Backend, &Situation<'_>, &mut ChaCha8Rng),
+) {
+    for seed in 0..states {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let mut backends = InProcessBackends::default();
+        let made = backends.with(configuration, description, &mut |backend| {
+            let machine = configuration.machine;
+            for _ in 0..below(&mut random, 3) {
+                let node = meshalloc::NodeId(below(&mut random, machine.nodes()));
+                let block = machine.unit(node).unwrap();
+                let change = Change::MarkFaulty { block };
+                backend.call(&change, 0, &mut |_, _| ()).unwrap().unwrap();
+            }
+            for job in 0..14 {
+                let request = random_request(&mut random, &machine);
+                submit(backend, job, request, job.into());
+                if below(&mut random, 3) == 0 {
+                    let job = JobId(below(&mut random, job + 1));
+                    let release = Change::Release { job };
+                    let _ = backend.call(&release, 20, &mut |_, _| ()).unwrap();
+                }
+            }
+            let situation = Situation::read(
+                &mut |query| backend.query(query),
+                configuration,
+                description,
+            )
+            .unwrap();
+            body(backend, &situation, &mut random);
+        });
+        made.unwrap();
+    }
+}
+
+/// Whether some box of the request's shape, in any order of the extents, has none of these
+/// processors: written for coordinates, without blocks.
+fn has_free_box(machine: &Grid, extents: &[u16], turns: bool, busy: &BTreeSet<Vec<u16>>) -> bool {
+    fn permutations(rest: &[u16]) -> Vec<Vec<u16>> {
+        let Some(last) = rest.len().checked_sub(1) else {
+            return vec![vec![]];
+        };
+        (0..=last)
+            .flat_map(|at| {
+                let mut others = rest.to_vec();
+                let first = others.remove(at);
+                permutations(&others).into_iter().map(move |mut order| {
+                    order.insert(0, first);
+                    order
+                })
+            })
+            .collect()
+    }
+    let orders = if turns {
+        permutations(extents)
+    } else {
+        vec![extents.to_vec()]
+    };
+    let points = |sides: &[u16]| -> Vec<Vec<u16>> {
+        sides.iter().fold(vec![vec![]], |points, &side| {
+            let longer = |point: &Vec<u16>| {
+                let point = point.clone();
+                (0..side).map(move |next| [&point[..], &[next]].concat())
+            };
+            points.iter().flat_map(longer).collect()
+        })
+    };
+    orders.iter().any(|order| {
+        points(machine.sides()).iter().any(|base| {
+            points(order).iter().all(|offset| {
+                let at = (0..base.len()).map(|d| {
+                    let (to, side) = (base[d] + offset[d], machine.side(d));
+                    (to < side || machine.wraps(d)).then_some(to % side)
+                });
+                let at: Option<Vec<u16>> = at.collect();
+                order
+                    .iter()
+                    .zip(machine.sides())
+                    .all(|(extent, side)| extent <= side)
+                    && at.is_some_and(|at| !busy.contains(&at))
+            })
+        })
+    })
+}
+
+fn points_of(machine: &Grid, situation: &Situation<'_>, without: u32) -> BTreeSet<Vec<u16>> {
+    let nodes = (0..machine.nodes()).map(meshalloc::NodeId);
+    let is_busy = |&node: &meshalloc::NodeId| {
+        let held = situation.running.iter().enumerate();
+        let stays = held.filter(|(at, _)| without >> at & 1 == 0);
+        situation.faulty.contains(&node)
+            || stays
+                .flat_map(|(_, job)| &job.blocks)
+                .any(|&block| machine.holds(block, node))
+    };
+    let coordinates = |node| machine.coordinates(node).unwrap().to_vec();
+    nodes.filter(is_busy).map(coordinates).collect()
+}
+
+/// The sizes of smallest sets equal those of all sets tried in turn, and the reason of a job under
+/// a scheduler that tries every job is what the definition says.
+#[test]
+fn smallest_sets_and_reasons_are_those_of_brute_force() {
+    let scheduler = SchedulerKind::BypassQueue {
+        threshold: u64::MAX,
+    };
+    for (machine, strategy, turns) in [
+        (Grid::mesh(&[6, 6]), StrategyKind::FirstFit, false),
+        (Grid::mesh(&[6, 6]), StrategyKind::AdaptiveScan, true),
+        (Grid::mesh(&[6, 6]), StrategyKind::FreeSubmeshList, true),
+        (Grid::torus(&[3, 3, 3]), StrategyKind::AdaptiveScan, true),
+    ] {
+        let machine = machine.unwrap();
+        let configuration = Configuration {
+            machine,
+            strategy,
+            scheduler,
+        };
+        let mut seen = [0_u32; 4];
+        in_random_states(configuration, None, 120, &mut |_, situation, _| {
+            for waiting in &situation.waiting {
+                let extents = waiting.request.shape.extents().to_vec();
+                let fits_without = |set| {
+                    let busy = points_of(&machine, situation, set);
+                    has_free_box(&machine, &extents, turns, &busy)
+                };
+                let all = 1_u32 << situation.running.len();
+                let mut sets: Vec<u32> = (0..all).collect();
+                sets.sort_by_key(|set| set.count_ones());
+                let least = sets.into_iter().find(|&set| fits_without(set));
+                match (situation.departures(&waiting.request).unwrap(), least) {
+                    (Departures::Never, None) => seen[0] += 1,
+                    (Departures::Jobs { jobs }, Some(least)) => {
+                        assert_eq!(jobs.len() as u32, least.count_ones(), "{situation:?}");
+                        let places = jobs.iter().map(|&job| {
+                            let found = situation.running.iter().position(|it| it.job.0 == job);
+                            1 << found.unwrap()
+                        });
+                        assert!(fits_without(places.sum()), "{situation:?}");
+                        seen[1] += 1;
+                    }
+                    (other, least) => panic!("{other:?} for {least:?}: {situation:?}"),
+                }
+                let busy = points_of(&machine, situation, 0).len() as u32;
+                let (free, needs) = (machine.nodes() - busy, waiting.request.processors);
+                match situation.why(waiting.job).unwrap().unwrap() {
+                    Reason::Faults { .. } => assert_eq!(least, None),
+                    Reason::TooFewFree { .. } => {
+                        assert!(free < needs);
+                        seen[2] += 1;
+                    }
+                    Reason::Fragmented { .. } => {
+                        assert!(free >= needs && !fits_without(0));
+                        seen[3] += 1;
+                    }
+                    Reason::Untried => assert!(fits_without(0)),
+                    other => panic!("{other:?}: {situation:?}"),
+                }
+            }
+        });
+        assert!(
+            seen.iter().skip(1).all(|&count| count > 10),
+            "{strategy}: {seen:?}"
+        );
+    }
+}
+
+/// When exactly the smallest set of jobs is released, the head of the queue runs; when one job of
+/// the set stays, it does not. Also for strategies whose places are not all boxes.
+#[test]
+fn a_release_of_the_smallest_set_lets_the_head_in() {
+    let pod = Grid::torus(&[4, 4, 4]).unwrap();
+    let pod = Machine::new(pod).unwrap().with_cube(&[2, 2, 2]).unwrap();
+    let mesh = Grid::mesh(&[8, 8]).unwrap();
+    for (machine, description, strategy) in [
+        (mesh, None, StrategyKind::FirstFit),
+        (mesh, None, StrategyKind::Buddy),
+        (mesh, None, StrategyKind::LShape),
+        (mesh, None, StrategyKind::Naive),
+        (*pod.grid(), Some(&pod), StrategyKind::Cubes { fold: false }),
+    ] {
+        let configuration = Configuration {
+            machine,
+            strategy,
+            scheduler: SchedulerKind::Fcfs,
+        };
+        let mut let_in = 0;
+        in_random_states(
+            configuration,
+            description,
+            200,
+            &mut |backend, situation, random| {
+                let Some(head) = situation.waiting.first() else {
+                    return;
+                };
+                let departures = situation.departures(&head.request).unwrap();
+                let Departures::Jobs { mut jobs } = departures else {
+                    return;
+                };
+                assert!(!jobs.is_empty(), "{situation:?}");
+                // In any order.
+                let first = below(random, jobs.len() as u32) as usize;
+                jobs.rotate_left(first);
+                for job in jobs {
+                    assert!(!runs(backend, head.job), "{strategy}: {situation:?}");
+                    let release = Change::Release { job: JobId(job) };
+                    backend.call(&release, 30, &mut |_, _| ()).unwrap().unwrap();
+                }
+                assert!(runs(backend, head.job), "{strategy}: {situation:?}");
+                let_in += 1;
+            },
+        );
+        assert!(let_in > 10, "{strategy}: {let_in}");
+    }
+}
+
+#[test]
+fn each_reason_has_its_case() {
+    let mesh = Grid::mesh(&[8, 4]).unwrap();
+    let with = |scheduler, steps: &[(u32, u16, u16, u64)], of: u32| {
+        let configuration = Configuration {
+            machine: mesh,
+            strategy: StrategyKind::FirstFit,
+            scheduler,
+        };
+        let mut reason = None;
+        let mut earliest = None;
+        let mut backends = InProcessBackends::default();
+        let done = backends.with(configuration, None, &mut |backend| {
+            for &(job, w, h, estimate) in steps {
+                submit(
+                    backend,
+                    job,
+                    Request::submesh(w, h).with_estimate(estimate),
+                    0,
+                );
+            }
+            let situation =
+                Situation::read(&mut |query| backend.query(query), configuration, None).unwrap();
+            reason = situation.why(JobId(of)).unwrap();
+            let request = situation.waiting.iter().find(|job| job.job.0 == of);
+            earliest = request.map(|job| situation.earliest(&job.request).unwrap());
+        });
+        done.unwrap();
+        (reason, earliest)
+    };
+    let (needs, free) = (24, 12);
+    let wide = (1, 5, 4, 100);
+    assert_eq!(
+        with(SchedulerKind::Fcfs, &[wide, (2, 6, 4, 50)], 2),
+        (
+            Some(Reason::TooFewFree { needs, free }),
+            Some(Earliest::At(100))
+        )
+    );
+    // Three columns of four are free, and the job asks for four by three.
+    assert_eq!(
+        with(SchedulerKind::Fcfs, &[wide, (2, 4, 3, 50)], 2),
+        (
+            Some(Reason::Fragmented {
+                needs: 12,
+                free: 12
+            }),
+            Some(Earliest::At(100))
+        )
+    );
+    assert_eq!(
+        with(SchedulerKind::Fcfs, &[wide, (2, 6, 4, 50), (3, 1, 1, 9)], 3),
+        (Some(Reason::NotItsTurn { ahead: 1 }), Some(Earliest::Now))
+    );
+    // It would end long after the head's reservation, and lies within it wherever it lies.
+    assert_eq!(
+        with(EASY, &[wide, (2, 8, 4, 50), (3, 3, 4, 1_000)], 3),
+        (
+            Some(Reason::BehindReservation { ahead: 1 }),
+            Some(Earliest::Now)
+        )
+    );
+    // Running.
+    assert_eq!(with(EASY, &[wide], 1), (None, None));
+    assert_eq!(with(EASY, &[wide], 9), (None, None));
+}
+
+/// A job may come to wait for what it cannot get only by faults; what never fits is refused. A
+/// situation may hold such a job all the same, as another program may have made it.
+#[test]
+fn what_never_fits_is_said_first() {
+    let machine = Grid::mesh(&[4, 4]).unwrap();
+    let configuration = Configuration {
+        machine,
+        strategy: StrategyKind::FirstFit,
+        scheduler: SchedulerKind::Fcfs,
+    };
+    let mut situation = Situation {
+        configuration,
+        description: None,
+        running: Vec::new(),
+        waiting: Vec::new(),
+        faulty: vec![meshalloc::NodeId(5)],
+    };
+    for (job, (w, h)) in [(1, (4, 4)), (2, (5, 1)), (3, (2, 2))] {
+        situation.waiting.push(meshalloc_sim::situation::Waiting {
+            job: JobId(job),
+            request: Request::submesh(w, h),
+            submitted: 0,
+        });
+    }
+    let why = |job| situation.why(JobId(job)).unwrap().unwrap();
+    assert_eq!(why(1), Reason::Faults { faulty: 1 });
+    let refusal = Refusal::NeverFits;
+    assert_eq!(why(2), Reason::NeverFits { refusal });
+    assert_eq!(why(3), Reason::NotItsTurn { ahead: 2 });
+    assert_eq!(
+        situation.departures(&Request::submesh(4, 4)),
+        Ok(Departures::Never)
+    );
+    // 2 x 2 has nine places on 4 x 4, and the processor (1, 1) is in four of them.
+    assert_eq!(situation.free_places(&Request::submesh(2, 2)), 5);
+    // First fit turns nothing: 1 x 3 has eight places, two of them with x = 1 and y from 0 or 1 on.
+    assert_eq!(situation.free_places(&Request::submesh(1, 3)), 6);
+    situation.configuration.strategy = StrategyKind::AdaptiveScan;
+    assert_eq!(situation.free_places(&Request::submesh(1, 3)), 12);
+}

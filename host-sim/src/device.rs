@@ -1,0 +1,411 @@
+//! `device`: a controller at the end of a line, one command at a time: its state, its jobs, its
+//! faults. Jobs and configuration stay when the command ends.
+
+use std::fmt;
+use std::io::Write;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clap::{Args, Subcommand};
+use meshalloc::{
+    Answer, Block, Change, Configuration, Error, Event, Happened, JobId, JobState, Machine,
+    Outcome, Query,
+};
+use meshalloc_firmware::client::{Client, ClientError, Endpoint, Line, Options, serial_ports};
+use meshalloc_firmware::protocol::Greeting;
+use serde_json::{Value, json};
+
+use crate::failure::{self, Failure};
+use crate::line::hint;
+use crate::progress::Bar;
+use crate::replay;
+use crate::signals::is_interrupted;
+use meshalloc_sim::names;
+use meshalloc_sim::wording::counted;
+use meshalloc_sim::workload::TimeUnit;
+
+mod answers;
+
+/// The pause between two questions for events.
+const FOLLOW_EVERY: Duration = Duration::from_millis(200);
+
+#[derive(Args, Debug)]
+pub(crate) struct DeviceArgs {
+    #[command(flatten)]
+    place: PlaceArgs,
+
+    /// Print each result as one JSON object on a line
+    #[arg(long, global = true)]
+    json: bool,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Where the controller is.
+#[derive(Args, Debug)]
+#[group(multiple = false)]
+struct PlaceArgs {
+    /// The serial port, such as /dev/ttyACM0 or COM3; @BAUD behind it chooses a rate
+    #[arg(long, value_name = "DEVICE", global = true)]
+    port: Option<String>,
+
+    /// A TCP port, such as that of a board in QEMU
+    #[arg(long, value_name = "HOST:PORT", global = true)]
+    tcp: Option<String>,
+
+    /// A Unix socket
+    #[arg(long, value_name = "PATH", global = true)]
+    unix: Option<String>,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// What the controller is, what it serves, and how much of it is in use
+    Info,
+    /// Serve this machine; refused while a job waits or runs
+    Configure {
+        /// The machine, such as 16x16, a mesh, or "torus 8x8x8"
+        machine: String,
+        /// The strategy [default: the present one]
+        #[arg(long, value_name = "NAME")]
+        strategy: Option<String>,
+        /// The scheduler [default: the present one]
+        #[arg(long, value_name = "NAME")]
+        scheduler: Option<String>,
+    },
+    /// Submit a job: it is granted processors or waits
+    ///
+    /// For example: submit 7 4x3, submit 8 chips=16, submit 9 4x4 est=60000 lease=90000
+    Submit {
+        /// Its name, a number that no other job has
+        job: u32,
+        /// The shape, or chips=N for N processors in any legal shape; est=MS, the estimated run
+        /// time, and lease=MS, after which it is released, in milliseconds
+        #[arg(required = true, value_name = "SHAPE")]
+        request: Vec<String>,
+    },
+    /// Release a job, which gives its processors back or waits no more
+    Release {
+        /// Its name
+        job: u32,
+    },
+    /// List the jobs
+    Jobs,
+    /// Draw who holds which processors
+    Map,
+    /// List the faulty processors
+    Faults,
+    /// Mark processors as faulty: a coordinate, A..B or * for each dimension
+    Fail {
+        /// The coordinates
+        #[arg(required = true, value_name = "X")]
+        at: Vec<String>,
+    },
+    /// Mark processors as working again
+    Repair {
+        /// The coordinates
+        #[arg(required = true, value_name = "X")]
+        at: Vec<String>,
+    },
+    /// Say why a job waits, and which jobs have to end before it fits
+    Why {
+        /// Its name [default: all jobs that wait]
+        job: Option<u32>,
+    },
+    /// Say whether a shape fits now, in how many places, and what fits at most
+    Fits {
+        /// The shape, or chips=N [default: only what fits at most]
+        shape: Option<String>,
+    },
+    /// Print grants and ended leases as they happen, until Ctrl-C
+    Events {
+        /// End after this many seconds
+        #[arg(long, value_name = "COUNT")]
+        seconds: Option<u32>,
+    },
+    /// Forget all jobs and faults
+    Reset,
+}
+
+type Board = Client<Box<dyn Line + Send>>;
+
+struct Device<'o, 'd> {
+    endpoint: Endpoint,
+    client: Board,
+    configuration: Configuration,
+    description: Option<&'d Machine>,
+    json: bool,
+    output: &'o mut dyn Write,
+}
+
+/// Carries out one command on a controller.
+pub(crate) fn device(args: &DeviceArgs, output: &mut dyn Write) -> Result<(), Failure> {
+    let endpoint = args.place.endpoint()?;
+    let line = endpoint
+        .open()
+        .map_err(|reason| format!("{endpoint}: {reason}"))?;
+    let _interrupts = Bar::interruptible()?;
+    let options = Options {
+        baud: endpoint.baud(),
+        interrupted: Some(is_interrupted),
+        ..Options::default()
+    };
+    let client = Client::connect(line, options);
+    let client = client.map_err(|error| lost(&endpoint, &error))?;
+    let description = described(client.greeting())?;
+    let mut device = Device {
+        configuration: client.greeting().configuration,
+        description: description.as_ref(),
+        endpoint,
+        client,
+        json: args.json,
+        output,
+    };
+    device.carry_out(&args.command)
+}
+
+impl PlaceArgs {
+    fn endpoint(&self) -> Result<Endpoint, String> {
+        let (option, text) = match (&self.port, &self.tcp, &self.unix) {
+            (Some(device), _, _) => ("--port", format!("serial:{device}")),
+            (_, Some(address), _) => ("--tcp", format!("tcp:{address}")),
+            (_, _, Some(path)) => ("--unix", format!("unix:{path}")),
+            _ => {
+                let ports = serial_ports();
+                let found = if ports.is_empty() {
+                    "this machine has none".to_owned()
+                } else {
+                    format!("this machine has {}", ports.join(", "))
+                };
+                return Err(format!(
+                    "no controller is named (expected --port DEVICE, a serial port; {found}; or \
+                     --tcp HOST:PORT, or --unix PATH)"
+                ));
+            }
+        };
+        text.parse().map_err(|expected| {
+            format!(
+                "{option} {}: {expected}",
+                text.split_once(':').map_or("", |it| it.1)
+            )
+        })
+    }
+}
+
+fn lost(endpoint: &Endpoint, error: &ClientError) -> Failure {
+    match error {
+        ClientError::Interrupted => Failure::Incomplete(failure::interrupted()),
+        error => format!("{endpoint}: {error}{}", hint(error)).into(),
+    }
+}
+
+/// The built-in description of the controller's machine, if it was built for one.
+fn described(greeting: &Greeting) -> Result<Option<Machine>, String> {
+    let Some(digest) = greeting.description else {
+        return Ok(None);
+    };
+    let mut known = Machine::PRESETS.into_iter().filter_map(Machine::preset);
+    let known = known.find(|machine| machine.digest() == digest);
+    known.map(Some).ok_or_else(|| {
+        format!(
+            "the controller was built for the description {digest:#010x} of its machine, which is \
+             none of the built-in ones"
+        )
+    })
+}
+
+impl<'d> Device<'_, 'd> {
+    fn carry_out(&mut self, command: &Command) -> Result<(), Failure> {
+        match command {
+            Command::Info => self.info(),
+            Command::Configure {
+                machine,
+                strategy,
+                scheduler,
+            } => self.configure(machine, strategy.as_deref(), scheduler.as_deref()),
+            Command::Submit { job, request } => {
+                let change = self.parsed("alloc", job, request)?;
+                self.change(&change)
+            }
+            Command::Release { job } => self.change(&Change::Release { job: JobId(*job) }),
+            Command::Fail { at } => {
+                let change = self.parsed("fault", "", at)?;
+                self.change(&change)
+            }
+            Command::Repair { at } => {
+                let change = self.parsed("repair", "", at)?;
+                self.change(&change)
+            }
+            Command::Reset => self.change(&Change::Reset),
+            Command::Jobs => self.jobs(),
+            Command::Map => self.map(),
+            Command::Faults => self.faults(),
+            Command::Why { job } => self.why(job.map(JobId)),
+            Command::Fits { shape } => self.fits(shape.as_deref()),
+            Command::Events { seconds } => self.events(*seconds),
+        }
+    }
+
+    /// The change of these words, which are an operation of `replay`.
+    fn parsed(
+        &self,
+        operation: &str,
+        job: impl fmt::Display,
+        words: &[String],
+    ) -> Result<Change, Failure> {
+        let line = format!("{operation} {job} {}", words.join(" "));
+        let parsed = replay::parse(line.as_bytes(), self.configuration.machine);
+        match parsed {
+            Ok(Some(change)) => Ok(change),
+            Ok(None) => Err("no operation".to_owned().into()),
+            Err(reason) => Err(reason.into()),
+        }
+    }
+
+    fn print(&mut self, text: &str, object: &Value) -> Result<(), Failure> {
+        if self.json {
+            writeln!(self.output, "{object}")?;
+        } else {
+            writeln!(self.output, "{text}")?;
+        }
+        Ok(())
+    }
+
+    fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, Failure> {
+        let answer = self.client.query(query);
+        answer.map_err(|error| lost(&self.endpoint, &error))
+    }
+
+    fn ask(&mut self, query: &Query) -> Result<Answer, Failure> {
+        self.query(query)?.map_err(|error| refused(&error))
+    }
+
+    fn configure(
+        &mut self,
+        machine: &str,
+        strategy: Option<&str>,
+        scheduler: Option<&str>,
+    ) -> Result<(), Failure> {
+        let is_mesh = machine.starts_with(|first: char| first.is_ascii_digit());
+        let text = if is_mesh {
+            format!("mesh {machine}")
+        } else {
+            machine.to_owned()
+        };
+        let grid = text.parse();
+        let grid = grid.map_err(|error| format!("{machine:?}: {error}"))?;
+        let present = self.configuration;
+        let strategy = strategy.map(names::strategy).transpose()?;
+        let scheduler = scheduler.map(names::scheduler).transpose()?;
+        // Its times are milliseconds, the ticks of the controller's clock.
+        let scheduler = scheduler.map(|kind| names::scheduler_in(kind, TimeUnit::Cycle));
+        self.configuration = Configuration {
+            machine: grid,
+            strategy: strategy.unwrap_or(present.strategy),
+            scheduler: scheduler.unwrap_or(present.scheduler),
+        };
+        self.change(&Change::Configure(self.configuration))
+    }
+
+    /// Has a change carried out, and prints its outcome and the grants that follow from it.
+    fn change(&mut self, change: &Change) -> Result<(), Failure> {
+        let mut happened = Vec::new();
+        let outcome = self.client.call(change, None, &mut |event, blocks| {
+            happened.push((*event, blocks.to_vec()));
+        });
+        let outcome = outcome.map_err(|error| lost(&self.endpoint, &error))?;
+        let granted = match *change {
+            Change::Submit { job, .. } => happened.iter().any(|(event, _)| event.job == job),
+            _ => false,
+        };
+        match (change, outcome) {
+            // The event says more.
+            (Change::Submit { .. }, Ok(Outcome::Done)) if granted => {}
+            (Change::Submit { job, .. }, Ok(Outcome::Done)) => self.waits(*job)?,
+            (Change::Release { job }, Ok(Outcome::Released { processors })) => {
+                let text = match processors {
+                    0 => format!("job {} waits no more", job.0),
+                    _ => format!(
+                        "job {} gave back {}",
+                        job.0,
+                        counted(processors, "processor")
+                    ),
+                };
+                let object = json!({"job": job.0, "released": processors});
+                self.print(&text, &object)?;
+            }
+            (_, Ok(Outcome::Faults(report))) => {
+                let mut text = format!("{} changed", counted(report.changed, "processor"));
+                if report.jobs > 0 {
+                    text += &format!("; {} on them", counted(report.jobs, "job"));
+                }
+                let object = json!({"changed": report.changed, "jobs": report.jobs});
+                self.print(&text, &object)?;
+            }
+            (_, Ok(_)) => self.print("done", &json!({"done": true}))?,
+            (_, Err(error)) => return Err(refused(&error)),
+        }
+        for (event, blocks) in happened {
+            self.event(&event, &blocks)?;
+        }
+        Ok(())
+    }
+
+    fn waits(&mut self, job: JobId) -> Result<(), Failure> {
+        let Answer::Job(report) = self.ask(&Query::Job { job })? else {
+            return Err("another kind of answer".to_owned().into());
+        };
+        let JobState::Waiting { ahead } = report.state else {
+            return self.print(&format!("job {} runs", job.0), &json!({"job": job.0}));
+        };
+        let text = format!("job {} waits, {} ahead of it", job.0, counted(ahead, "job"));
+        self.print(&text, &json!({"job": job.0, "ahead": ahead}))
+    }
+
+    fn event(&mut self, event: &Event, blocks: &[Block]) -> Result<(), Failure> {
+        let (job, at, processors) = (event.job.0, event.at, event.processors);
+        let machine = self.configuration.machine;
+        let places: Vec<_> = blocks.iter().map(|&block| machine.place(block)).collect();
+        let (text, what) = match event.what {
+            Happened::Granted { .. } => {
+                let places: Vec<_> = places.iter().map(ToString::to_string).collect();
+                let held = counted(processors, "processor");
+                (
+                    format!("job {job} runs on {held}: {}", places.join(" ")),
+                    "granted",
+                )
+            }
+            _ => (format!("the lease of job {job} has ended"), "lease-ended"),
+        };
+        let object = json!({
+            "job": job, "event": what, "number": event.number, "at": at,
+            "processors": processors, "blocks": places,
+        });
+        self.print(&text, &object)
+    }
+
+    fn events(&mut self, seconds: Option<u32>) -> Result<(), Failure> {
+        let until = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds.into()));
+        while !is_interrupted() && until.is_none_or(|until| Instant::now() < until) {
+            let mut happened = Vec::new();
+            let taken = self.client.events(&mut |event, blocks| {
+                happened.push((*event, blocks.to_vec()));
+            });
+            match taken {
+                Err(ClientError::Interrupted) => break,
+                taken => taken.map_err(|error| lost(&self.endpoint, &error))?,
+            }
+            for (event, blocks) in happened {
+                self.event(&event, &blocks)?;
+            }
+            self.output.flush()?;
+            thread::sleep(FOLLOW_EVERY);
+        }
+        Ok(())
+    }
+}
+
+fn refused(error: &Error) -> Failure {
+    error.to_string().into()
+}

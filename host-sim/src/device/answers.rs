@@ -1,0 +1,320 @@
+//! The commands of `device` that ask and change nothing.
+
+use std::fmt;
+
+use meshalloc::{Answer, Change, Configuration, Error, Flags, JobId, Query, Request};
+use meshalloc_firmware::client::ClientError;
+use meshalloc_firmware::protocol::Origin;
+use serde_json::json;
+
+use super::{Device, refused};
+use crate::failure::Failure;
+use crate::line::hint;
+use crate::map::layout::Plan;
+use crate::map::{Map, MapJob, Snapshot, terminal};
+use crate::printable::coloured;
+use meshalloc_sim::backend::BackendError;
+use meshalloc_sim::names;
+use meshalloc_sim::situation::{Departures, Earliest, Running, Situation};
+use meshalloc_sim::wording::{are, counted};
+use meshalloc_sim::workload::TimeUnit;
+
+/// A job, in what is printed.
+struct Asked<'r>(&'r Request);
+
+impl fmt::Display for Asked<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let request = self.0;
+        if request.flags.contains(Flags::CHIPS) {
+            write!(f, "chips={}", request.processors)
+        } else {
+            request.shape.fmt(f)
+        }
+    }
+}
+
+impl<'d> Device<'_, 'd> {
+    pub(super) fn info(&mut self) -> Result<(), Failure> {
+        let Answer::Statistics(statistics) = self.ask(&Query::Statistics)? else {
+            return Err("another kind of answer".to_owned().into());
+        };
+        let greeting = self.client.greeting();
+        let origin = match greeting.origin {
+            Origin::Restored { .. } => "restored from its journal",
+            Origin::Damaged { .. } => "restored from a damaged journal: changes may be missing",
+            Origin::Unread => "journal not read",
+            Origin::Forgetful => "keeps no journal",
+            Origin::New => "new journal",
+        };
+        let Configuration {
+            machine,
+            strategy,
+            scheduler,
+        } = self.configuration;
+        let scheduler = names::scheduler_text(scheduler, TimeUnit::Cycle);
+        let (software, build) = (&greeting.software, &greeting.build);
+        let (boot, jobs) = (greeting.session.boot, greeting.capacity.jobs);
+        let object = json!({
+            "endpoint": self.endpoint.to_string(),
+            "software": software.as_str(),
+            "build": build.as_str(),
+            "protocol": greeting.protocol,
+            "boot": format!("{boot:016x}"),
+            "state": origin,
+            "machine": machine.to_string(),
+            "strategy": strategy.to_string(),
+            "scheduler": scheduler,
+            "jobs_max": jobs,
+            "processors": statistics.nodes,
+            "free": statistics.free,
+            "faulty": statistics.faulty,
+            "running": statistics.running,
+            "waiting": statistics.waiting,
+            "submitted": statistics.counts.submitted,
+            "granted": statistics.counts.granted,
+        });
+        let text = format!(
+            "controller   meshalloc {software} ({build}), protocol {}\n\
+             state        {origin}, boot {boot:016x}\n\
+             serves       {machine}, {strategy}, {scheduler}\n\
+             processors   {} free of {}, {} faulty\n\
+             jobs         {} running, {} waiting; room for {jobs}\n\
+             so far       {} submitted, {} granted",
+            greeting.protocol,
+            statistics.free,
+            statistics.nodes,
+            statistics.faulty,
+            statistics.running,
+            statistics.waiting,
+            statistics.counts.submitted,
+            statistics.counts.granted,
+        );
+        self.print(&text, &object)
+    }
+
+    fn situation(&mut self) -> Result<Situation<'d>, Failure> {
+        let Device {
+            client,
+            endpoint,
+            configuration,
+            description,
+            ..
+        } = self;
+        let ask = &mut |query: &Query| {
+            client.query(query).map_err(|error| match error {
+                ClientError::Interrupted => BackendError::Interrupted,
+                error => BackendError::Line {
+                    endpoint: endpoint.to_string(),
+                    reason: format!("{error}{}", hint(&error)),
+                },
+            })
+        };
+        Ok(Situation::read(ask, *configuration, *description)?)
+    }
+
+    fn snapshot(&mut self) -> Result<Snapshot, Failure> {
+        let situation = self.situation()?;
+        let running = situation.running.into_iter();
+        let jobs = running.map(
+            |Running {
+                 job: id, blocks, ..
+             }| MapJob { id, blocks },
+        );
+        Ok(Snapshot {
+            plan: Plan::of(situation.configuration.machine, situation.description),
+            jobs: jobs.collect(),
+            waiting: situation.waiting.len() as u32,
+            faulty: situation.faulty,
+        })
+    }
+
+    pub(super) fn jobs(&mut self) -> Result<(), Failure> {
+        let situation = self.situation()?;
+        let machine = situation.configuration.machine;
+        let mut rows = Vec::new();
+        for running in &situation.running {
+            let held: u32 = running.blocks.iter().map(|&it| machine.area(it)).sum();
+            let places: Vec<_> = running.blocks.iter().map(|&it| machine.place(it)).collect();
+            let named: Vec<_> = places.iter().map(ToString::to_string).collect();
+            let (job, asked) = (running.job.0, Asked(&running.request).to_string());
+            let text = format!(
+                "{job:>10}  runs   {asked:<12} {held:>6}  {}",
+                named.join(" ")
+            );
+            let object = json!({
+                "job": job, "state": "runs", "request": asked.to_string(), "processors": held,
+                "granted_at": running.granted_at, "blocks": places,
+            });
+            rows.push((text, object));
+        }
+        for (ahead, waiting) in situation.waiting.iter().enumerate() {
+            let (job, asked) = (waiting.job.0, Asked(&waiting.request).to_string());
+            let text = format!("{job:>10}  waits  {asked:<12} {:>6}  {ahead} ahead", "");
+            let object = json!({
+                "job": job, "state": "waits", "request": asked, "ahead": ahead,
+                "submitted": waiting.submitted,
+            });
+            rows.push((text, object));
+        }
+        if rows.is_empty() && !self.json {
+            writeln!(self.output, "no jobs")?;
+        }
+        rows.iter()
+            .try_for_each(|(text, object)| self.print(text, object))
+    }
+
+    pub(super) fn map(&mut self) -> Result<(), Failure> {
+        if self.json {
+            return self.jobs();
+        }
+        let snapshot = self.snapshot()?;
+        let map = Map {
+            strategy: self.configuration.strategy,
+            at: None,
+            unit: TimeUnit::default(),
+            waiting: snapshot.waiting,
+            snapshot,
+        };
+        let mut drawn = Vec::new();
+        terminal::draw(&[map], terminal::Look::of_stdout(), &mut drawn)?;
+        Ok(self.output.write_all(&coloured(drawn))?)
+    }
+
+    pub(super) fn faults(&mut self) -> Result<(), Failure> {
+        let situation = self.situation()?;
+        let machine = situation.configuration.machine;
+        let coordinates = |&node| Some(machine.written(machine.coordinates(node)?).to_vec());
+        let places: Vec<_> = situation.faulty.iter().filter_map(coordinates).collect();
+        let named = places.iter().map(|place| {
+            let numbers: Vec<_> = place.iter().map(u16::to_string).collect();
+            format!("({})", numbers.join(", "))
+        });
+        let text = match places.len() {
+            0 => "no processor is faulty".to_owned(),
+            count => format!(
+                "{} {} faulty: {}",
+                counted(count, "processor"),
+                are(count),
+                named.collect::<Vec<_>>().join(" ")
+            ),
+        };
+        self.print(&text, &json!({"faulty": places}))
+    }
+
+    pub(super) fn why(&mut self, job: Option<JobId>) -> Result<(), Failure> {
+        let situation = self.situation()?;
+        let is_asked = |of: JobId| job.is_none_or(|job| job == of);
+        if let Some(job) = job
+            && !situation.waiting.iter().any(|it| it.job == job)
+        {
+            if !situation.running.iter().any(|it| it.job == job) {
+                return Err(refused(&Error::UnknownJob));
+            }
+            let object = json!({"job": job.0, "reason": null});
+            return self.print(&format!("job {} runs", job.0), &object);
+        }
+        let mut rows = Vec::new();
+        for waiting in situation.waiting.iter().filter(|it| is_asked(it.job)) {
+            let built = |error: meshalloc::ConfigureError| Failure::from(error.to_string());
+            let Some(reason) = situation.why(waiting.job).map_err(built)? else {
+                continue;
+            };
+            let departures = situation.departures(&waiting.request).map_err(built)?;
+            let earliest = situation.earliest(&waiting.request).map_err(built)?;
+            let job = waiting.job.0;
+            let mut text = format!("job {job} ({}): {reason}", Asked(&waiting.request));
+            match &departures {
+                Departures::Jobs { jobs } if !jobs.is_empty() => {
+                    let named: Vec<_> = jobs.iter().map(u32::to_string).collect();
+                    text += &format!("\n  it fits when {} has ended", among(&named));
+                }
+                Departures::MoreThan { size } => {
+                    text += &format!("\n  more than {} have to end", counted(*size, "job"));
+                }
+                _ => {}
+            }
+            let at = match earliest {
+                Earliest::At(at) => {
+                    text += &format!(
+                        "\n  by the estimates of running jobs it fits at {at} ms of the \
+                         controller's clock, if no other job starts"
+                    );
+                    Some(at)
+                }
+                _ => None,
+            };
+            let mut object = json!(reason);
+            object["job"] = job.into();
+            object["request"] = Asked(&waiting.request).to_string().into();
+            object["help"] = json!(departures);
+            object["fits_at"] = at.into();
+            rows.push((text, object));
+        }
+        if rows.is_empty() && !self.json {
+            writeln!(self.output, "no job waits")?;
+        }
+        rows.iter()
+            .try_for_each(|(text, object)| self.print(text, object))
+    }
+
+    pub(super) fn fits(&mut self, shape: Option<&str>) -> Result<(), Failure> {
+        if let Some(shape) = shape {
+            let change = self.parsed("alloc", 0, &[shape.to_owned()])?;
+            let Change::Submit { request, .. } = change else {
+                return Err("no shape".to_owned().into());
+            };
+            let situation = self.situation()?;
+            let built = |error: meshalloc::ConfigureError| Failure::from(error.to_string());
+            let departures = situation.departures(&request).map_err(built)?;
+            let places = situation.free_places(&request);
+            let fits = matches!(&departures, Departures::Jobs { jobs } if jobs.is_empty());
+            let asked = Asked(&request).to_string();
+            let mut text = if fits {
+                format!("{asked} fits now, in {}", counted(places, "place"))
+            } else {
+                format!("{asked} does not fit now")
+            };
+            match &departures {
+                Departures::Jobs { jobs } if !jobs.is_empty() => {
+                    let named: Vec<_> = jobs.iter().map(u32::to_string).collect();
+                    text += &format!("; it does when {} has ended", among(&named));
+                }
+                Departures::Never => text += "; nor when all jobs have ended",
+                _ => {}
+            }
+            let object = json!({
+                "request": asked, "fits": fits, "places": places, "help": departures,
+            });
+            self.print(&text, &object)?;
+        }
+        let snapshot = self.snapshot()?;
+        let machine = self.configuration.machine;
+        let block = snapshot.largest_free().map(|block| machine.place(block));
+        let mut text = match &block {
+            Some(block) => format!("the largest free box is {block}"),
+            None => "no processor is free".to_owned(),
+        };
+        let mut object = json!({"free_box": block});
+        // An image may be built without descriptions of machines, which know of slices.
+        if let Ok(Answer::Largest(report)) = self.query(&Query::Largest)? {
+            let most = counted(report.processors, "processor");
+            let shape = report.shape.map(|shape| shape.to_string());
+            text += &match &shape {
+                Some(shape) => format!("; at most {shape} ({most}) can be granted"),
+                None => format!("; at most {most} can be granted"),
+            };
+            object["largest"] = report.processors.into();
+            object["shape"] = shape.into();
+        }
+        self.print(&text, &object)
+    }
+}
+
+/// `job 3`, or `each of the jobs 3, 5 and 9`.
+fn among(jobs: &[String]) -> String {
+    match jobs {
+        [one] => format!("job {one}"),
+        [first @ .., last] => format!("each of the jobs {} and {last}", first.join(", ")),
+        [] => "no job".to_owned(),
+    }
+}

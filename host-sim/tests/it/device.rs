@@ -1,0 +1,125 @@
+//! `device` on the firmware's server, in this process.
+
+use serde_json::{Value, json};
+
+use crate::line::Board;
+use crate::program::{Ended, host_sim};
+
+/// Commands on one board, which serves a 16 x 16 mesh, first fit, first come, first served.
+struct Session {
+    board: Board,
+}
+
+impl Session {
+    fn new(commands: usize) -> Self {
+        let board = Board::new(commands);
+        Session { board }
+    }
+
+    fn ended(&self, command: &str) -> Ended {
+        let address = self.board.endpoint.replacen(':', " ", 1);
+        host_sim(&format!("device --{address} {command}"))
+    }
+
+    fn says(&self, command: &str) -> String {
+        self.ended(command).good()
+    }
+
+    fn objects(&self, command: &str) -> Vec<Value> {
+        let text = self.says(&format!("{command} --json"));
+        let lines = text.lines();
+        lines
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    }
+}
+
+#[test]
+fn a_session_from_the_first_job_to_the_reset() {
+    let session = Session::new(12);
+    assert_eq!(session.says("configure 16x16"), "done\n");
+    let info = session.says("info");
+    assert!(
+        info.contains("serves       mesh 16x16, first-fit, fcfs"),
+        "{info}"
+    );
+    assert!(info.contains("256 free of 256, 0 faulty"), "{info}");
+    assert_eq!(
+        session.says("submit 1 10x10"),
+        "job 1 runs on 100 processors: (<0, 0>, <9, 9>)\n"
+    );
+    assert_eq!(
+        session.says("submit 2 8x12"),
+        "job 2 waits, 0 jobs ahead of it\n"
+    );
+    assert_eq!(
+        session.says("submit 3 2x2"),
+        "job 3 waits, 1 job ahead of it\n"
+    );
+    let jobs = session.objects("jobs");
+    let block = json!([{"x": 0, "y": 0, "w": 10, "h": 10}]);
+    assert_eq!((&jobs[0]["job"], &jobs[0]["blocks"]), (&json!(1), &block));
+    assert_eq!(
+        jobs[2],
+        json!({
+            "job": 3, "state": "waits", "request": "2x2", "ahead": 1,
+            "submitted": jobs[2]["submitted"],
+        })
+    );
+    assert_eq!(
+        session.says("why"),
+        "job 2 (8x12): 156 processors are free, but the strategy finds no place for 96 among them\n  \
+         it fits when job 1 has ended\n\
+         job 3 (2x2): the scheduler tries 1 other job first\n"
+    );
+    let fits = session.objects("fits 6x4");
+    // Of x = 10 there are 13, above y = 10 three for each of x = 0 to 9.
+    let none: [u32; 0] = [];
+    let help = json!({"departures": "jobs", "jobs": none});
+    assert_eq!(
+        fits[0],
+        json!({"request": "6x4", "fits": true, "places": 43, "help": help})
+    );
+    assert_eq!(session.says("fail 15 *"), "16 processors changed\n");
+    assert!(
+        session
+            .says("faults")
+            .starts_with("16 processors are faulty: (15, 0) (15, 1)")
+    );
+    assert_eq!(
+        session.says("release 1"),
+        "job 1 gave back 100 processors\n\
+         job 2 runs on 96 processors: (<0, 0>, <7, 11>)\n\
+         job 3 runs on 4 processors: (<8, 0>, <9, 1>)\n"
+    );
+    assert_eq!(session.says("reset"), "done\n");
+    session.board.join();
+}
+
+#[test]
+fn what_cannot_be_done_is_an_error() {
+    let session = Session::new(5);
+    let unknown = "no job with this name waits or runs";
+    for (command, error) in [
+        (
+            "submit 9 99x1",
+            "can never fit: too large for the machine under this strategy",
+        ),
+        ("submit 9 4xq", "\"q\" is not an extent"),
+        ("release 9", unknown),
+        ("why 9", unknown),
+        ("fail 16 0", "x = 16 is outside mesh 4x4 (expected 0 to 3)"),
+    ] {
+        let ended = session.ended(command);
+        assert_eq!(ended.code, Some(2), "{ended}");
+        assert!(ended.stderr.contains(error), "{ended}");
+    }
+    session.board.join();
+    let nowhere = host_sim("device info");
+    assert!(
+        nowhere.code == Some(2) && nowhere.stderr.contains("expected --port DEVICE"),
+        "{nowhere}"
+    );
+    let twice = host_sim("device --tcp 127.0.0.1:1 --unix a info");
+    assert_eq!(twice.code, Some(2), "{twice}");
+}
