@@ -62,7 +62,7 @@ def test_ray_grants_what_is_advised(slice_of_four_hosts):
     assert {worker for _, worker in idle} == set(labels["slice-0"]) == HOSTS
     by_node = {node["NodeID"]: node["Labels"] for node in ray.nodes()}
     counts = {}
-    for policy in ["ray", "fsl", "best-fit", "busy-list", "leb"]:
+    for policy in ["ray", "snug", "fsl", "best-fit", "busy-list", "leb"]:
         advisor, groups = meshalloc.ray.Advisor(labels, policy), []
         rng = random.Random(policy)
         for _ in range(12):
