@@ -10,9 +10,7 @@ use crate::error::{AllocateError, ConfigureError, IllegalProposal, Refusal};
 use crate::grid::{Block, Grid};
 use crate::handle::{Allocation, AllocationError, ReleaseError, Tickets};
 use crate::jobs::JobTable;
-#[cfg(feature = "machine")]
 use crate::machine::{Forms, Machine, largest_box};
-#[cfg(feature = "machine")]
 use crate::message::LargestReport;
 use crate::node::NodeId;
 use crate::occupancy::Occupancy;
@@ -21,7 +19,6 @@ use crate::pause::Pause;
 use crate::pool::{BlockPool, Chain, Link, NONE, cells_in_use};
 use crate::request::Request;
 use crate::storage::{AllocatorMemory, Processors};
-#[cfg(feature = "machine")]
 use crate::strategy::Holds;
 use crate::strategy::{
     AnyStrategy, Room, ServedStrategy, Strategy, StrategyKind, check, demand_on,
@@ -122,13 +119,11 @@ impl<'m> Allocator<'m> {
     /// assert_eq!((largest.processors, largest.shape.unwrap().to_string()), (40, "5x8".into()));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    #[cfg(feature = "machine")]
     pub fn largest(&mut self) -> LargestReport {
         self.largest_with(None)
     }
 
     /// The same with pauses.
-    #[cfg(feature = "machine")]
     pub(crate) fn largest_with(&mut self, pause: Option<&Pause<'_, 'm>>) -> LargestReport {
         let (grid, machine) = (*self.occupancy.grid(), self.strategy.machine());
         let strategy = self.strategy.kind();
@@ -437,12 +432,10 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         if looks_ahead {
             self.strategy.look(None);
         }
-        #[cfg(feature = "machine")]
-        let blocks = blocks.map_err(|refusal| match refusal {
+        blocks.map_err(|refusal| match refusal {
             Refusal::Fragmented => request.refusal_without_place(),
             other => other,
-        });
-        blocks
+        })
     }
 
     /// Whether the strategy would find a place for the request now; nothing changes.

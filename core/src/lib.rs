@@ -1,6 +1,19 @@
 #![doc = include_str!("../README.md")]
 #![no_std]
 #![forbid(unsafe_code)]
+#![cfg_attr(
+    not(all(
+        feature = "leases",
+        feature = "machine",
+        feature = "schedulers",
+        feature = "strategies"
+    )),
+    allow(
+        dead_code,
+        unused_macros,
+        reason = "a build without some features uses a part of what they share"
+    )
+)]
 
 #[cfg(feature = "alloc")]
 extern crate alloc;
@@ -21,7 +34,6 @@ pub mod grid;
 mod handle;
 pub mod jobs;
 mod layout;
-#[cfg(feature = "machine")]
 pub mod machine;
 mod mesh;
 pub mod message;
@@ -32,13 +44,6 @@ mod outlook;
 mod pause;
 mod pool;
 mod request;
-#[cfg_attr(
-    not(feature = "schedulers"),
-    allow(
-        dead_code,
-        reason = "a build with some of the schedulers uses a part of what several share"
-    )
-)]
 mod scheduler;
 pub mod storage;
 pub mod strategy;
@@ -46,21 +51,7 @@ mod supposition;
 mod texts;
 mod view;
 
-#[cfg_attr(
-    not(feature = "strategies"),
-    allow(
-        dead_code,
-        reason = "a build with some of the strategies uses a part of the searches that several share"
-    )
-)]
 mod search;
-#[cfg_attr(
-    not(feature = "strategies"),
-    allow(
-        dead_code,
-        reason = "the searches share operations on words, and a build has a part of the searches"
-    )
-)]
 mod word;
 
 pub use allocator::Allocator;
@@ -77,7 +68,6 @@ pub use grid::{
     NODES_MAX, Shape, ShapeError, Tuple,
 };
 pub use handle::{Allocation, AllocationError, ReleaseError};
-#[cfg(feature = "machine")]
 pub use machine::{Lays, Machine, MachineError, Placement, Slice};
 pub use mesh::{Coord, Mesh, MeshSidesError, Sides, Submesh, SubmeshError};
 pub use message::{

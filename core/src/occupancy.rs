@@ -6,7 +6,6 @@ use crate::grid::{Block, Grid};
 use crate::layout::Layout;
 use crate::mesh::Submesh;
 use crate::node::NodeId;
-#[cfg(any(feature = "restore", feature = "machine"))]
 use crate::word::next_bit;
 use crate::word::{Span, WORD_BITS, Word, words_for};
 
@@ -189,7 +188,6 @@ impl<'m> Occupancy<'m> {
 
     /// The number of free processors in a row along dimension 0, in a line of the grid, from
     /// `from` on and before `to`. Only if nothing is pending.
-    #[cfg(feature = "machine")]
     pub(crate) fn free_run(&self, line: u32, from: u32, to: u32) -> u32 {
         let (row, before) = match self.layout.is_plane() {
             true => (line as usize, 0),

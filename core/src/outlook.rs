@@ -1,7 +1,9 @@
 //! A strategy's view of the other jobs while it places one: [`Outlook`].
 
+use core::iter;
+
 use crate::grid::Block;
-use crate::jobs::{JobTable, Slot};
+use crate::jobs::{JobTable, Reserved, Slot};
 use crate::occupancy::Occupancy;
 use crate::pool::BlockPool;
 use crate::request::{Request, Ticks};
@@ -17,24 +19,22 @@ pub struct Outlook<'a, 'm> {
 }
 
 /// Every block that a job holds, or that is held at all where there are no jobs.
-#[cfg(feature = "reservations")]
 pub(crate) fn held_by<'p, 'j, 'm>(
     pool: &'p BlockPool<'m>,
     jobs: Option<&'j JobTable<'m>>,
 ) -> impl Iterator<Item = Block> + use<'p, 'j, 'm> {
     let of_jobs = jobs.into_iter().flat_map(JobTable::running);
-    let of_jobs = of_jobs.flat_map(move |job| pool.iter(job.blocks()));
-    let without_jobs = jobs.is_none().then(|| pool.held());
-    of_jobs.chain(without_jobs.into_iter().flatten())
-}
-
-/// Every block that a job holds: all that are in the pool, as nothing is reserved.
-#[cfg(not(feature = "reservations"))]
-pub(crate) fn held_by<'p, 'm>(
-    pool: &'p BlockPool<'m>,
-    _: Option<&JobTable<'m>>,
-) -> impl Iterator<Item = Block> + use<'p, 'm> {
-    pool.held()
+    let mut of_jobs = of_jobs.flat_map(move |job| pool.iter(job.blocks()));
+    let mut of_pool = pool.held();
+    let are_jobs = jobs.is_some();
+    iter::from_fn(move || {
+        // Where nothing is reserved, jobs hold all blocks of the pool.
+        if Reserved::BUILT && are_jobs {
+            of_jobs.next()
+        } else {
+            of_pool.next()
+        }
+    })
 }
 
 /// The job that is being placed, and the table with all others.

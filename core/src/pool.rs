@@ -74,12 +74,10 @@ impl Chain {
     }
 
     /// As two links, which fit where one number of their size would have to be aligned.
-    #[cfg(feature = "reservations")]
     pub(crate) const fn links(self) -> [Link; 2] {
         [self.head(), self.0 as Link]
     }
 
-    #[cfg(feature = "reservations")]
     pub(crate) const fn of_links([head, len]: [Link; 2]) -> Chain {
         Chain::new(head, len)
     }
@@ -102,7 +100,6 @@ pub(crate) struct BlockPool<'m> {
     /// larger memory changes no decision.
     limit: usize,
     /// The blocks of all reservations, one after the other.
-    #[cfg(feature = "reservations")]
     reserved: Chain,
 }
 
@@ -114,7 +111,6 @@ impl<'m> BlockPool<'m> {
             free: NONE,
             fresh: 0,
             limit: len,
-            #[cfg(feature = "reservations")]
             reserved: Chain::EMPTY,
         }
     }
@@ -124,10 +120,7 @@ impl<'m> BlockPool<'m> {
         self.free = NONE;
         self.fresh = 0;
         self.limit = self.cells.len().min(limit);
-        #[cfg(feature = "reservations")]
-        {
-            self.reserved = Chain::EMPTY;
-        }
+        self.reserved = Chain::EMPTY;
     }
 
     pub(crate) fn capacity(&self) -> u32 {
@@ -224,10 +217,7 @@ impl<'m> BlockPool<'m> {
     /// Asserts that this many cells are in use by jobs and every other one is free, but for
     /// reservations.
     pub(crate) fn check_invariants(&self, held: u32) {
-        #[cfg(feature = "reservations")]
         let used = held + self.reserved.len();
-        #[cfg(not(feature = "reservations"))]
-        let used = held;
         let mut free = 0;
         let mut at = self.free;
         while at != NONE {
@@ -248,7 +238,6 @@ impl<'m> BlockPool<'m> {
 }
 
 /// Blocks that are reserved. They are kept together: they go all at once.
-#[cfg(feature = "reservations")]
 impl BlockPool<'_> {
     /// Keeps a chain that belongs to no job for a reservation.
     pub(crate) fn reserve(&mut self, chain: Chain) {

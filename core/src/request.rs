@@ -179,13 +179,13 @@ impl Request {
     }
 
     /// Why it is refused if enough processors are free, but there is no place for it.
-    #[cfg(any(feature = "machine", feature = "reservations"))]
     pub(crate) const fn refusal_without_place(&self) -> crate::Refusal {
         use crate::Refusal;
 
-        match cfg!(feature = "machine") && self.flags.intersects(Flags::ALL_RINGS) {
-            true => Refusal::RingBusy,
-            false => Refusal::Fragmented,
+        if crate::machine::Machine::BUILT && self.flags.intersects(Flags::ALL_RINGS) {
+            Refusal::RingBusy
+        } else {
+            Refusal::Fragmented
         }
     }
 

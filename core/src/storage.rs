@@ -17,11 +17,9 @@ pub use provided::{Element, Provider};
 
 use crate::grid::{Grid, GridError};
 use crate::jobs::JobSlot;
-#[cfg(feature = "machine")]
 use crate::machine::Machine;
 use crate::occupancy::Occupancy;
 use crate::pool::{BlockCell, Link};
-#[cfg(feature = "machine")]
 use crate::strategy::list_of_cubes;
 use crate::strategy::{StrategyKind, Workspace, scratch_and_list};
 use crate::word::Word;
@@ -79,7 +77,7 @@ impl<'m> Memory<'m> {
     /// ```
     #[must_use]
     pub const fn describing(mut self, machine: &'m Machine) -> Self {
-        self.processors.workspace.machine = Some(machine);
+        self.processors.workspace.describe(machine);
         self
     }
 }
@@ -91,7 +89,7 @@ impl<'m> AllocatorMemory<'m> {
     /// ([`Allocator::with_strategy`](crate::Allocator::with_strategy)) does not use it.
     #[must_use]
     pub const fn describing(mut self, machine: &'m Machine) -> Self {
-        self.processors.workspace.machine = Some(machine);
+        self.processors.workspace.describe(machine);
         self
     }
 }
@@ -167,7 +165,6 @@ impl Needs {
     }
 
     /// [`Needs::of`] on the machine of a description.
-    #[cfg(feature = "machine")]
     pub const fn described(strategy: StrategyKind, machine: &Machine, jobs: usize) -> Needs {
         let mut needs = Needs::of(strategy, machine.grid(), jobs);
         if let Some(list) = list_of_cubes(strategy, machine) {
@@ -177,7 +174,6 @@ impl Needs {
     }
 
     /// [`Needs::of_build`] on the machine of a description.
-    #[cfg(feature = "machine")]
     pub const fn of_described(machine: &Machine, jobs: usize) -> Needs {
         let mut most = Needs::LEAST;
         let mut strategies = StrategyKind::ALL;
@@ -585,12 +581,7 @@ where
             faulty: self.faulty.as_mut(),
             supposed: self.supposed.as_mut(),
             blocks: self.blocks.as_mut(),
-            workspace: Workspace {
-                words: self.scratch.as_mut(),
-                list: self.list.as_mut(),
-                #[cfg(feature = "machine")]
-                machine: None,
-            },
+            workspace: Workspace::new(self.scratch.as_mut(), self.list.as_mut()),
         }
     }
 }

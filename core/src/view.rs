@@ -1,18 +1,14 @@
 //! What a controller shows: [`View`] answers queries and reports events.
 
-#[cfg(feature = "leases")]
 use core::iter;
 
 use heapless::Vec;
 
 use crate::error::Error;
-#[cfg(feature = "machine")]
 use crate::grid::Shape;
 use crate::grid::{Block, Grid};
-use crate::jobs::{JobSlot, JobTable, Slot};
-#[cfg(feature = "machine")]
+use crate::jobs::{JobSlot, JobTable, Leases, Slot};
 use crate::machine::{Machine, Slice};
-#[cfg(feature = "machine")]
 use crate::message::SliceReport;
 use crate::message::{
     Answer, BlockList, Capacity, Configuration, Counts, Event, Happened, JobList, JobReport,
@@ -39,7 +35,6 @@ pub struct Status<'a> {
     /// The entries that a strategy's list has room for.
     pub(crate) list: u32,
     /// The description of the machine.
-    #[cfg(feature = "machine")]
     pub(crate) machine: Option<&'a Machine>,
 }
 
@@ -83,28 +78,25 @@ impl<'a, 'm> View<'a, 'm> {
             let first = pool.iter(job.blocks()).next();
             first.map(|block| granted(number, job, block))
         };
-        let grants = self.jobs.granted_since(number);
-        #[cfg(not(feature = "leases"))]
-        return grants.filter_map(event);
-        #[cfg(feature = "leases")]
-        {
-            let mut grants = grants.peekable();
-            let mut ends = self.jobs.leases_ended_since(number).peekable();
-            iter::from_fn(move || {
-                let is_next = |&(number, _): &(u64, _)| match grants.peek() {
-                    Some(&(grant, _)) => number < grant,
-                    None => true,
-                };
-                let ended = ends.next_if(is_next).map(|(number, ended)| Event {
-                    number,
-                    job: ended.job,
-                    at: ended.at,
-                    processors: ended.processors,
-                    what: Happened::LeaseEnded,
-                });
-                ended.or_else(|| grants.find_map(event))
-            })
-        }
+        let grants = self.jobs.granted_since(number).filter_map(event);
+        let mut grants = grants.peekable();
+        let mut ends = self.jobs.leases_ended_since(number).peekable();
+        iter::from_fn(move || {
+            if Leases::BUILT {
+                let grant = grants.peek();
+                let is_next = |&(end, _): &(u64, _)| grant.is_none_or(|grant| end < grant.number);
+                if let Some((number, ended)) = ends.next_if(is_next) {
+                    return Some(Event {
+                        number,
+                        job: ended.job,
+                        at: ended.at,
+                        processors: ended.processors,
+                        what: Happened::LeaseEnded,
+                    });
+                }
+            }
+            grants.next()
+        })
     }
 
     /// The blocks of a job, in the order in which the strategy named them. None while it waits, or
@@ -132,7 +124,7 @@ impl<'a, 'm> View<'a, 'm> {
             Query::Slice { job } => Answer::Slice(self.slice_report(job)?),
             #[cfg(not(feature = "machine"))]
             Query::Slice { .. } => return Err(Error::MachinesNotBuilt),
-            Query::Largest if cfg!(feature = "machine") => {
+            Query::Largest if Machine::BUILT => {
                 return Err(Error::Busy {
                     left: self.status.left.max(1),
                 });
@@ -199,7 +191,6 @@ impl<'a, 'm> View<'a, 'm> {
     ///
     /// [`Error::UnknownJob`]; [`Error::NoSlice`] if it waits, if the strategy gives its jobs no
     /// shape, or if the machine has more than four dimensions.
-    #[cfg(feature = "machine")]
     pub fn slice_report(&self, job: JobId) -> Result<SliceReport, Error> {
         let slice = self.slice(job)?;
         let sides = Shape::new(&slice.sides()).map_err(|_| Error::NoSlice)?;
@@ -217,11 +208,10 @@ impl<'a, 'm> View<'a, 'm> {
     /// # Errors
     ///
     /// Those of [`View::slice_report`].
-    #[cfg(feature = "machine")]
     pub fn slice(&self, job: JobId) -> Result<Slice, Error> {
         let (_, entry) = self.find(job)?;
         let blocks = self.blocks(job);
-        let (machine, grid) = (self.status.machine, self.occupancy.grid());
+        let (machine, grid) = (self.description(), self.occupancy.grid());
         let slice = Slice::of(
             machine,
             grid,
@@ -293,18 +283,18 @@ impl<'a, 'm> View<'a, 'm> {
     }
 
     /// The description of the machine, if the controller was lent one.
-    #[cfg(feature = "machine")]
     pub const fn description(&self) -> Option<&'a Machine> {
-        self.status.machine
+        if Machine::BUILT {
+            self.status.machine
+        } else {
+            None
+        }
     }
 
     /// A digest (`Machine::digest`) of the description of the machine; `None` without a
     /// description.
     pub fn digest(&self) -> Option<u32> {
-        #[cfg(feature = "machine")]
-        return self.description().map(Machine::digest);
-        #[cfg(not(feature = "machine"))]
-        None
+        self.description().map(Machine::digest)
     }
 
     /// The machine, the strategy and the scheduler.

@@ -4,15 +4,13 @@
 #[cfg(doc)]
 use super::Commit;
 use super::Controller;
-#[cfg(feature = "leases")]
 use super::leases::SavedLease;
 use super::state::SavedRunning;
 use crate::checkpoint::{NUMBERS_MAX, item_len};
-use crate::jobs::JobSlot;
+use crate::jobs::{JobSlot, Leases};
 use crate::message::Change;
 use crate::request::{JobId, Request, Ticks};
 use crate::scheduler::{SchedulerKind, ServedScheduler};
-#[cfg(feature = "machine")]
 use crate::strategy::MachineCubes;
 use crate::strategy::{Holds, ServedStrategy};
 
@@ -82,12 +80,9 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
             .map(|slot| job(queue.get(slot)) + GRANT + ITEM);
         let growth = spare(TIME, self.clock) + running.sum::<usize>() + waiting.sum::<usize>();
         // A renewal may be for any time.
-        #[cfg(feature = "leases")]
-        let growth = {
-            let ends = self.jobs.save_leases().map(|(_, ends)| ends);
-            growth + ends.map(|ends| spare(Ticks::MAX, ends)).sum::<usize>()
-        };
-        growth + self.bytes_of_nodes(self.nodes_of_queue())
+        let leases = self.jobs.save_leases();
+        let leases = leases.map(|(_, ends)| spare(Ticks::MAX, ends));
+        growth + leases.sum::<usize>() + self.bytes_of_nodes(self.nodes_of_queue())
     }
 
     fn growth_of_job(&self, job: JobId, request: &Request, lease: usize) -> usize {
@@ -139,13 +134,8 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
 
     /// The number of cubes of the machine, if its description has some.
     fn cubes(&self) -> Option<u32> {
-        #[cfg(feature = "machine")]
-        if let Some(machine) = self.strategy().description()
-            && let Some(cubes) = MachineCubes::of(machine)
-        {
-            return Some(cubes.count as u32);
-        }
-        None
+        let machine = self.strategy().description()?;
+        Some(MachineCubes::of(machine)?.count as u32)
     }
 
     /// Whether blocks may be reserved for jobs that wait, not just a number of processors.
@@ -193,14 +183,10 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
 
 /// The most bytes of an item with the end of a lease.
 fn lease_len(job: JobId) -> usize {
-    #[cfg(feature = "leases")]
-    return item_len(&SavedLease::Runs {
-        job,
-        ends: Ticks::MAX,
-    });
-    #[cfg(not(feature = "leases"))]
-    {
-        let _ = job;
+    let ends = Ticks::MAX;
+    if Leases::BUILT {
+        item_len(&SavedLease::Runs { job, ends })
+    } else {
         0
     }
 }

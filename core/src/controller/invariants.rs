@@ -1,9 +1,7 @@
 //! What must always be true of a controller.
 
 use super::Controller;
-#[cfg(feature = "reservations")]
 use crate::jobs::JobSlot;
-#[cfg(feature = "reservations")]
 use crate::request::JobId;
 use crate::scheduler::ServedScheduler;
 use crate::strategy::ServedStrategy;
@@ -19,14 +17,11 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
             assert_eq!(held, job.processors(), "processors of job {}", job.id());
             blocks += job.blocks_len();
         }
-        #[cfg(feature = "reservations")]
-        {
-            assert_eq!(self.overlapping_reservations(), None, "reserved for both");
-            let reserved = self.jobs.reserved();
-            let kept: u32 = reserved.map(|job| job.reserved_chain().len()).sum();
-            let (_, pool) = self.allocator.parts();
-            assert_eq!(pool.reserved_len(), kept, "blocks that are reserved");
-        }
+        assert_eq!(self.overlapping_reservations(), None, "reserved for both");
+        let reserved = self.jobs.reserved();
+        let kept: u32 = reserved.map(|job| job.reserved_chain().len()).sum();
+        let (_, pool) = self.allocator.parts();
+        assert_eq!(pool.reserved_len(), kept, "blocks that are reserved");
         self.allocator.check_holding(Some(&self.jobs), blocks);
     }
 
@@ -38,7 +33,6 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
     /// # Time complexity
     ///
     /// O(R^2) for R reserved blocks.
-    #[cfg(feature = "reservations")]
     pub(super) fn overlapping_reservations(&self) -> Option<[JobId; 2]> {
         let grid = self.machine();
         let is_whole = |job: &JobSlot| job.reserved_block() == Some(grid.whole());

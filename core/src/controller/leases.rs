@@ -12,28 +12,23 @@
 //!
 //! Without the feature `leases` there are none, and a change that gives one is refused.
 
-#[cfg(feature = "leases")]
 use core::num::NonZeroU64;
 
-#[cfg(all(feature = "leases", feature = "restore"))]
+#[cfg(feature = "restore")]
 use serde::{Deserialize, Serialize};
 
 use super::Controller;
-#[cfg(all(feature = "leases", feature = "restore"))]
+#[cfg(feature = "restore")]
 use crate::checkpoint::{ItemKind, RestoreError, Writer, consistent};
-#[cfg(feature = "leases")]
 use crate::error::Error;
-#[cfg(feature = "leases")]
 use crate::jobs::{Cell, LeaseEnded, Slot};
 #[cfg(doc)]
 use crate::message::Change;
-#[cfg(feature = "leases")]
 use crate::pause::Pauses;
 use crate::request::{JobId, Ticks};
 use crate::scheduler::ServedScheduler;
 use crate::strategy::ServedStrategy;
 
-#[cfg(feature = "leases")]
 impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
     /// The job whose lease has ended first by now, and when that was; of several the one with the
     /// least name.
@@ -95,41 +90,15 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
     }
 }
 
-/// Stands for the leases in a build without them: no job has one.
-#[cfg(not(feature = "leases"))]
-#[allow(
-    missing_docs,
-    clippy::unused_self,
-    clippy::needless_pass_by_ref_mut,
-    reason = "the methods of a build with leases"
-)]
-impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
-    pub const fn lease_ended(&mut self, _: Ticks) -> Option<(Ticks, JobId)> {
-        None
-    }
-
-    pub const fn may_lease_have_ended(&self, _: Ticks) -> bool {
-        false
-    }
-
-    pub const fn has_leases(&self) -> bool {
-        false
-    }
-
-    pub(super) const fn lease(&self, _: JobId) -> Option<Ticks> {
-        None
-    }
-}
-
 /// A saved lease.
-#[cfg(all(feature = "leases", feature = "restore"))]
+#[cfg(feature = "restore")]
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) enum SavedLease {
     Runs { job: JobId, ends: Ticks },
     Ended { number: u64, ended: LeaseEnded },
 }
 
-#[cfg(all(feature = "leases", feature = "restore"))]
+#[cfg(feature = "restore")]
 impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
     pub(super) fn save_leases(&self, to: &mut Writer<'_>) {
         to.begin(ItemKind::Leases);

@@ -23,7 +23,7 @@ use crate::allocator::Allocator;
 use crate::error::{ConfigureError, Error, IllegalProposal, Refusal};
 use crate::grid::{Block, Grid};
 use crate::handle::Tickets;
-use crate::jobs::{Cell, JobSlot, JobTable, Slot};
+use crate::jobs::{Cell, JobSlot, JobTable, Leases, Slot};
 use crate::message::{Answer, Capacity, Change, Configuration, Counts, Outcome, Query, Statistics};
 use crate::occupancy::Occupancy;
 use crate::pause::{Pause, Pauses};
@@ -116,7 +116,6 @@ fn status<'a, S: ServedStrategy + 'a>(
         left,
         counts,
         list: strategy.list_capacity(),
-        #[cfg(feature = "machine")]
         machine: strategy.description(),
     }
 }
@@ -324,7 +323,7 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
         if self.is_scheduling() {
             return Err(Error::Busy { left: self.left() });
         }
-        if !cfg!(feature = "leases") && change.is_about_leases() {
+        if !Leases::BUILT && change.is_about_leases() {
             return Err(Error::LeasesNotBuilt);
         }
         if let Change::MarkFaulty { block } | Change::ClearFaulty { block } = *change {
@@ -339,16 +338,10 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
             Change::Submit {
                 job,
                 ref request,
-                #[cfg_attr(
-                    not(feature = "leases"),
-                    allow(unused_variables, reason = "a change with a lease was refused above")
-                )]
                 lease,
             } => {
-                #[cfg_attr(not(feature = "leases"), allow(unused_variables))]
                 let slot = self.submit((job, request), change, now, pauses, on_commit)?;
-                #[cfg(feature = "leases")]
-                if lease.is_some() {
+                if Leases::BUILT && lease.is_some() {
                     self.set_lease(slot, lease);
                 }
             }
@@ -358,22 +351,19 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
                 let processors = self.release(cell, now, pauses);
                 return Ok(Outcome::Released { processors });
             }
-            #[cfg(feature = "leases")]
-            Change::Lease { job, ticks } => {
+            Change::Lease { job, ticks } if Leases::BUILT => {
                 let slot = self.jobs.find(job).ok_or(Error::UnknownJob)?;
                 self.commit(on_commit, change, now)?;
                 self.clock = self.clock.max(now);
                 self.set_lease(slot, ticks);
             }
-            #[cfg(feature = "leases")]
-            Change::EndLease { job } => {
+            Change::EndLease { job } if Leases::BUILT => {
                 let cell = self.ended(job, now)?;
                 self.commit(on_commit, change, now)?;
                 let processors = self.end_lease(cell, now, pauses);
                 return Ok(Outcome::Released { processors });
             }
             // Refused above.
-            #[cfg(not(feature = "leases"))]
             Change::Lease { .. } | Change::EndLease { .. } => {}
             Change::MarkFaulty { block } => {
                 self.commit(on_commit, change, now)?;
@@ -459,7 +449,6 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
 
     /// The blocks that are reserved for a job that waits; none if nothing is, or only a number of
     /// processors.
-    #[cfg(feature = "reservations")]
     pub fn reserved_blocks(&self, job: &JobSlot) -> impl Iterator<Item = Block> + '_ {
         let (_, pool) = self.allocator.parts();
         let several = pool.reserved(job.reserved_chain());

@@ -9,7 +9,7 @@ use crate::checkpoint::{
 };
 use crate::checksum::Crc32;
 use crate::grid::{Block, Grid};
-use crate::jobs::{JobSlot, Reserved, SavedJob, Slot};
+use crate::jobs::{JobSlot, Leases, Reserved, SavedJob, Slot};
 use crate::message::{Configuration, Counts};
 use crate::node::NodeId;
 use crate::pool::{Chain, Link, NONE};
@@ -199,8 +199,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
                 job: saved,
                 reserved: self.save_reserved(job),
             });
-            #[cfg(feature = "reservations")]
-            if job.reserved_block().is_none() {
+            if Reserved::BUILT && job.reserved_block().is_none() {
                 to.begin(ItemKind::Reserved);
                 let blocks = self.reserved_blocks(job);
                 to.put_numbers(blocks.map(|block| block_to_numbers(grid, block)));
@@ -215,8 +214,9 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
         self.strategy().save(to);
         to.begin(ItemKind::Scheduler);
         self.scheduler.save(to);
-        #[cfg(feature = "leases")]
-        self.save_leases(to);
+        if Leases::BUILT {
+            self.save_leases(to);
+        }
     }
 
     fn save_reserved(&self, job: &JobSlot) -> SavedReserved {
@@ -233,8 +233,9 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
                 from,
                 ends: self.machine().ends(block),
             },
-            #[cfg(feature = "reservations")]
-            None if job.reserved_chain().len() > 0 => SavedReserved::Blocks { from },
+            None if Reserved::BUILT && job.reserved_chain().len() > 0 => {
+                SavedReserved::Blocks { from }
+            }
             None => SavedReserved::Processors { from },
         }
     }
@@ -255,7 +256,6 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
             events: 0,
             counts: Counts::default(),
             latest: 0,
-            #[cfg(feature = "leases")]
             latest_end: 0,
             open: None,
             last_free: None,
@@ -283,7 +283,6 @@ enum Purpose {
     /// It holds them.
     Running { since: Ticks, number: u64 },
     /// They are reserved for it.
-    #[cfg(feature = "reservations")]
     Reserved { from: Ticks },
 }
 
@@ -310,7 +309,6 @@ where
     /// The number of the latest grant so far.
     latest: u64,
     /// The number of the latest end of a lease so far.
-    #[cfg(feature = "leases")]
     latest_end: u64,
     open: Option<Open>,
     last_free: Option<Slot>,
@@ -375,8 +373,9 @@ impl<S: ServedStrategy, D: ServedScheduler> Restoring<'_, '_, S, D> {
             ItemKind::Running => matches!(stage, ItemKind::Head | ItemKind::Blocks),
             ItemKind::Blocks => matches!(purpose, Some(Purpose::Running { .. })),
             ItemKind::Waiting => stage <= ItemKind::Reserved,
-            #[cfg(feature = "reservations")]
-            ItemKind::Reserved => matches!(purpose, Some(Purpose::Reserved { .. })),
+            ItemKind::Reserved if Reserved::BUILT => {
+                matches!(purpose, Some(Purpose::Reserved { .. }))
+            }
             kind => kind >= stage && stage != ItemKind::End,
         };
         if !is_in_order {
@@ -387,16 +386,15 @@ impl<S: ServedStrategy, D: ServedScheduler> Restoring<'_, '_, S, D> {
         }
         if kind >= ItemKind::Strategy && stage < ItemKind::Strategy {
             consistent(self.controller.jobs.is_restored(self.free))?;
-            #[cfg(feature = "reservations")]
-            consistent(self.controller.overlapping_reservations().is_none())?;
+            if Reserved::BUILT {
+                consistent(self.controller.overlapping_reservations().is_none())?;
+            }
             self.controller.allocator.end_restoring();
         }
         match kind {
             ItemKind::Running => self.running(from.take()?)?,
             ItemKind::Waiting => self.waiting(from.take()?)?,
-            ItemKind::Reserved if cfg!(not(feature = "reservations")) => {
-                return Err(RestoreError::Format);
-            }
+            ItemKind::Reserved if !Reserved::BUILT => return Err(RestoreError::Format),
             ItemKind::Blocks | ItemKind::Reserved => self.blocks(&from.take::<Numbers>()?)?,
             ItemKind::FreeSlots => {
                 for slot in from.take::<Numbers>()? {
@@ -412,12 +410,10 @@ impl<S: ServedStrategy, D: ServedScheduler> Restoring<'_, '_, S, D> {
             }
             ItemKind::Strategy => self.controller.allocator.strategy.restore(from)?,
             ItemKind::Scheduler => self.controller.scheduler.restore(from)?,
-            #[cfg(feature = "leases")]
-            ItemKind::Leases => {
+            ItemKind::Leases if Leases::BUILT => {
                 let latest = (self.latest_end, self.events);
                 self.latest_end = self.controller.restore_lease(from.take()?, latest)?;
             }
-            #[cfg(not(feature = "leases"))]
             ItemKind::Leases => return Err(RestoreError::Format),
             ItemKind::Head | ItemKind::End => {
                 let (items, checksum) = from.take::<(u32, [u8; 4])>()?;
@@ -492,7 +488,6 @@ impl<S: ServedStrategy, D: ServedScheduler> Restoring<'_, '_, S, D> {
             open.processors = open.processors.saturating_add(grid.area(block));
             open.blocks = match open.purpose {
                 Purpose::Running { .. } => allocator.restore_block(open.blocks, block)?,
-                #[cfg(feature = "reservations")]
                 Purpose::Reserved { .. } => allocator.restore_chain(open.blocks, block)?,
             };
             Ok(())
@@ -517,7 +512,6 @@ impl<S: ServedStrategy, D: ServedScheduler> Restoring<'_, '_, S, D> {
                 consistent(blocks.len() > 0)?;
                 jobs.grant(slot, blocks, processors, since, number);
             }
-            #[cfg(feature = "reservations")]
             Purpose::Reserved { from } => {
                 consistent(blocks.len() > 1)?;
                 self.controller.allocator.pool.reserve(blocks);
@@ -553,8 +547,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Restoring<'_, '_, S, D> {
             consistent(self.controller.machine().area(block) >= processors)?;
         }
         match saved.reserved {
-            #[cfg(feature = "reservations")]
-            SavedReserved::Blocks { from } => {
+            SavedReserved::Blocks { from } if Reserved::BUILT => {
                 self.open = Some(Open {
                     slot,
                     blocks: (Chain::EMPTY, NONE),
@@ -563,7 +556,6 @@ impl<S: ServedStrategy, D: ServedScheduler> Restoring<'_, '_, S, D> {
                 });
                 Ok(())
             }
-            #[cfg(not(feature = "reservations"))]
             SavedReserved::Blocks { .. } => Err(RestoreError::Format),
             _ => Ok(()),
         }

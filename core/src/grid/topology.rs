@@ -376,7 +376,6 @@ impl Grid {
     }
 
     /// All processors as a block.
-    #[cfg(feature = "reservations")]
     pub(crate) fn whole(&self) -> Block {
         self.encode(|_| 0, |at| self.side(at).into())
     }

@@ -6,11 +6,14 @@
 
 use heapless::Deque;
 
-use super::{JobSlot, JobTable, Slot};
+use super::{JobTable, Slot};
 use crate::request::{JobId, Ticks};
 
 /// The number of lease ends that are remembered. [`Counts`](crate::Counts) has how many there were.
 pub const LEASES_ENDED_MAX: usize = 16;
+
+/// The room for them: the least in a build without leases.
+const REMEMBERED: usize = if Leases::BUILT { LEASES_ENDED_MAX } else { 1 };
 
 /// The end of a lease. It releases the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,16 +27,36 @@ pub(crate) struct LeaseEnded {
     pub(crate) processors: u32,
 }
 
+/// The end of a job's lease. It takes no room in a build without leases.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LeaseEnd([Ticks; Leases::BUILT as usize]);
+
+impl LeaseEnd {
+    /// No lease: 0.
+    pub(super) const NONE: LeaseEnd = LeaseEnd([0; Leases::BUILT as usize]);
+
+    pub(super) fn get(self) -> Option<Ticks> {
+        self.0.first().copied().filter(|&ends| ends != 0)
+    }
+
+    fn set(&mut self, ends: Option<Ticks>) {
+        self.0.fill(ends.unwrap_or(0));
+    }
+}
+
 /// The data of leases outside the slots.
 #[derive(Debug)]
-pub(super) struct Leases {
+pub(crate) struct Leases {
     /// No lease ends earlier; [`Ticks::MAX`] if there is none.
     bound: Ticks,
     /// The leases that ended last, the oldest first, each with the number of the event.
-    ended: Deque<(u64, LeaseEnded), LEASES_ENDED_MAX>,
+    ended: Deque<(u64, LeaseEnded), REMEMBERED>,
 }
 
 impl Leases {
+    /// Whether jobs may have leases in this build.
+    pub(crate) const BUILT: bool = cfg!(feature = "leases");
+
     pub(super) const NONE: Leases = Leases {
         bound: Ticks::MAX,
         ended: Deque::new(),
@@ -43,27 +66,26 @@ impl Leases {
 impl JobTable<'_> {
     /// The end of the job's lease; `None` if it has none.
     pub fn lease(&self, slot: Slot) -> Option<Ticks> {
-        let ends = self.get(slot).lease_ends;
-        (ends != 0).then_some(ends)
+        self.get(slot).lease_ends()
     }
 
     /// Sets the end of the job's lease, which is after 0; `None` for no lease.
     pub(crate) fn set_lease(&mut self, slot: Slot, ends: Option<Ticks>) {
         let ends = ends.filter(|&ends| ends < Ticks::MAX);
-        self.slots[slot.0 as usize].lease_ends = ends.unwrap_or(0);
+        self.slots[slot.0 as usize].lease.set(ends);
         self.leases.bound = self.leases.bound.min(ends.unwrap_or(Ticks::MAX));
     }
 
     /// Whether a lease may have ended by now. False is certain.
     #[inline]
     pub(crate) const fn may_have_ended(&self, now: Ticks) -> bool {
-        self.leases.bound <= now && self.leases.bound < Ticks::MAX
+        Leases::BUILT && self.leases.bound <= now && self.leases.bound < Ticks::MAX
     }
 
     /// Whether any job has a lease. O(1) if the bound says that there is none, else O(jobs).
     pub(crate) fn has_leases(&self) -> bool {
         let mut jobs = self.slots[..self.fresh].iter();
-        self.may_have_ended(Ticks::MAX) && jobs.any(JobSlot::has_lease)
+        self.may_have_ended(Ticks::MAX) && jobs.any(|job| job.lease_ends().is_some())
     }
 
     /// The job whose lease has ended first by now, and the time of its end. Ties: the smallest
@@ -73,8 +95,8 @@ impl JobTable<'_> {
             return None;
         }
         let jobs = self.slots[..self.fresh].iter();
-        let leased = jobs.filter(|job| job.has_lease());
-        let first = leased.map(|job| (job.lease_ends, job.id)).min();
+        let leased = jobs.filter_map(|job| Some((job.lease_ends()?, job.id)));
+        let first = leased.min();
         self.leases.bound = first.map_or(Ticks::MAX, |(ends, _)| ends);
         first.filter(|&(ends, _)| ends <= now)
     }
@@ -102,14 +124,14 @@ impl JobTable<'_> {
     #[cfg(feature = "restore")]
     pub(crate) fn save_leases(&self) -> impl Iterator<Item = (JobId, Ticks)> + '_ {
         let jobs = self.slots[..self.fresh].iter();
-        let leased = jobs.filter(|job| job.has_lease());
-        leased.map(|job| (job.id, job.lease_ends))
+        jobs.filter_map(|job| Some((job.id, job.lease_ends()?)))
     }
 
     /// Asserts that no lease ends before the bound, and that ends are in order.
     pub(super) fn check_leases(&self) {
         for job in &self.slots[..self.fresh] {
-            assert!(!job.has_lease() || job.lease_ends >= self.leases.bound);
+            let bound = self.leases.bound;
+            assert!(job.lease_ends().is_none_or(|ends| ends >= bound));
         }
         let numbers = self.leases.ended.iter().map(|&(number, _)| number);
         assert!(numbers.is_sorted_by(|a, b| a < b), "ends are in order");

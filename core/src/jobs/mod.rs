@@ -19,19 +19,16 @@ use crate::pool::{Chain, NONE};
 use crate::request::{JobId, Request, Ticks};
 
 mod index;
-#[cfg(feature = "leases")]
 mod leases;
-#[cfg(feature = "reservations")]
 mod reservations;
 mod slot;
 #[cfg(feature = "restore")]
 mod state;
 
 use crate::pool::Link;
-#[cfg(feature = "leases")]
 pub use leases::LEASES_ENDED_MAX;
-#[cfg(feature = "leases")]
-pub(crate) use leases::LeaseEnded;
+use leases::LeaseEnd;
+pub(crate) use leases::{LeaseEnded, Leases};
 pub use slot::JobSlot;
 pub(crate) use slot::Reserved;
 use slot::{GrantNumber, State};
@@ -126,8 +123,7 @@ pub struct JobTable<'m> {
     free: Link,
     /// Slots from here on have never been used.
     fresh: usize,
-    #[cfg(feature = "leases")]
-    leases: leases::Leases,
+    leases: Leases,
 }
 
 impl<'m> JobTable<'m> {
@@ -150,8 +146,7 @@ impl<'m> JobTable<'m> {
             reserved: 0,
             free: NONE,
             fresh: 0,
-            #[cfg(feature = "leases")]
-            leases: leases::Leases::NONE,
+            leases: Leases::NONE,
         };
         table.clear();
         table
@@ -165,9 +160,8 @@ impl<'m> JobTable<'m> {
         self.reserved = 0;
         self.free = NONE;
         self.fresh = 0;
-        #[cfg(feature = "leases")]
-        {
-            self.leases = leases::Leases::NONE;
+        if Leases::BUILT {
+            self.leases = Leases::NONE;
         }
     }
 
@@ -446,7 +440,6 @@ impl<'m> JobTable<'m> {
         let indexed = self.index.iter().filter(|&&slot| slot != NONE).count();
         assert_eq!(indexed as u32, self.waiting.len + self.running.len, "index");
         assert!(self.order.len() >= self.slots.len(), "room for sorting");
-        #[cfg(feature = "leases")]
         self.check_leases();
     }
 }

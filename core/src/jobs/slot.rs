@@ -1,15 +1,12 @@
 //! One job in the table: [`JobSlot`].
 
+use super::LeaseEnd;
 use crate::grid::{Block, Shape};
 use crate::pool::{Chain, Link};
 use crate::request::{JobId, Request, Ticks};
 
 /// The reservation of a waiting job.
 #[derive(Clone, Copy, Debug)]
-#[cfg_attr(
-    not(feature = "reservations"),
-    allow(dead_code, reason = "no scheduler of this build reserves")
-)]
 pub(crate) enum Reserved {
     /// No reservation.
     Nothing,
@@ -19,6 +16,11 @@ pub(crate) enum Reserved {
     Block(Block),
     /// The blocks of this chain in the pool.
     Blocks([Link; 2]),
+}
+
+impl Reserved {
+    /// Whether schedulers of this build may reserve.
+    pub(crate) const BUILT: bool = cfg!(feature = "reservations");
 }
 
 /// The number of a grant. Its 48 bits fit into the padding of a job's other fields. At a million
@@ -69,9 +71,7 @@ pub struct JobSlot {
     pub(super) submitted: Ticks,
     pub(super) attempts: u32,
     pub(super) misses: u32,
-    /// The end of its lease; 0 without a lease.
-    #[cfg(feature = "leases")]
-    pub(super) lease_ends: Ticks,
+    pub(super) lease: LeaseEnd,
     pub(super) prev: Link,
     pub(super) next: Link,
 }
@@ -85,8 +85,7 @@ impl JobSlot {
         submitted: 0,
         attempts: 0,
         misses: 0,
-        #[cfg(feature = "leases")]
-        lease_ends: 0,
+        lease: LeaseEnd::NONE,
         prev: 0,
         next: 0,
     };
@@ -170,7 +169,6 @@ impl JobSlot {
     }
 
     /// The blocks that are reserved for it if there are several, else an empty chain.
-    #[cfg(feature = "reservations")]
     pub(crate) const fn reserved_chain(&self) -> Chain {
         match self.state {
             State::Waiting {
@@ -222,9 +220,9 @@ impl JobSlot {
         matches!(self.state, State::Waiting { has_run: true, .. })
     }
 
-    #[cfg(feature = "leases")]
-    pub(super) const fn has_lease(&self) -> bool {
-        !self.is_free() && self.lease_ends != 0
+    /// The end of its lease; `None` if it has none, or there is no job.
+    pub(super) fn lease_ends(&self) -> Option<Ticks> {
+        self.lease.get().filter(|_| !self.is_free())
     }
 
     pub(super) const fn is_free(&self) -> bool {

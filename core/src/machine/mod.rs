@@ -222,6 +222,9 @@ macro_rules! attempt {
 }
 
 impl Machine {
+    /// Whether controllers of this build keep the rules of descriptions.
+    pub(crate) const BUILT: bool = cfg!(feature = "machine");
+
     /// A machine without rules: every shape is legal and may be turned.
     ///
     /// # Errors

@@ -25,7 +25,6 @@ use crate::strategy::Strategy;
 mod table;
 mod any;
 pub(crate) mod kind;
-#[cfg(feature = "reservations")]
 mod reservations;
 mod world;
 
@@ -62,7 +61,6 @@ pub enum Try {
     Freely(Slot),
     /// The job must leave the processors free that are reserved for other jobs
     /// ([`World::reserve`]), if the reservation starts before the estimated end of this job.
-    #[cfg(feature = "reservations")]
     AroundReservations(Slot),
 }
 
@@ -70,9 +68,7 @@ impl Try {
     /// The job.
     pub const fn job(self) -> Slot {
         match self {
-            Try::Freely(job) => job,
-            #[cfg(feature = "reservations")]
-            Try::AroundReservations(job) => job,
+            Try::Freely(job) | Try::AroundReservations(job) => job,
         }
     }
 }

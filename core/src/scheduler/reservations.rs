@@ -169,6 +169,7 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
     /// when more processors are free ([`Strategy::is_monotone`]). Any other reservation takes one
     /// supposition for each running job and reservation, since reservations take processors away
     /// again.
+    #[cfg(feature = "reservations")]
     pub fn reserve(&mut self, job: Slot) {
         self.sort_running();
         let reserved = match self.allocator.strategy().takes_any() {

@@ -3,7 +3,7 @@
 use super::Try;
 use crate::allocator::Allocator;
 use crate::error::Refusal;
-use crate::jobs::{JobSlot, JobTable, Queue, Slot};
+use crate::jobs::{JobSlot, JobTable, Queue, Reserved, Slot};
 use crate::occupancy::Occupancy;
 use crate::outlook::Placing;
 use crate::pause::{Pause, Pauses};
@@ -34,9 +34,9 @@ impl<'m, S: ServedStrategy> World<'_, 'm, S> {
     #[inline(always)]
     pub(crate) fn place(&mut self, attempted: Try) -> Result<Chain, Refusal> {
         let blocks = match attempted {
-            Try::Freely(job) => self.find(job),
-            #[cfg(feature = "reservations")]
-            Try::AroundReservations(job) => self.find_around_reservations(job),
+            Try::AroundReservations(job) if Reserved::BUILT => self.find_around_reservations(job),
+            // Without reservations there is nothing to leave free.
+            Try::Freely(job) | Try::AroundReservations(job) => self.find(job),
         };
         let blocks = blocks?;
         let wanted = self.jobs.get(attempted.job()).request().processors;

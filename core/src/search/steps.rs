@@ -1,10 +1,6 @@
 //! Where boxes may begin on a machine whose description aligns slices: [`Steps`].
 
-#[cfg(not(feature = "machine"))]
-use core::{convert::Infallible, marker::PhantomData};
-
 use crate::grid::Grid;
-#[cfg(feature = "machine")]
 use crate::machine::Machine;
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::request::Request;
@@ -13,15 +9,11 @@ use crate::word::{WORD_BITS, Word};
 /// The rule of a description about where slices begin. There is none without descriptions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rule<'m> {
-    #[cfg(feature = "machine")]
     machine: &'m Machine,
-    #[cfg(not(feature = "machine"))]
-    never: (Infallible, PhantomData<&'m ()>),
 }
 
 impl<'m> Rule<'m> {
     /// The rule of this description; `None` if slices may begin anywhere.
-    #[cfg(feature = "machine")]
     pub(crate) fn of(machine: Option<&'m Machine>) -> Option<Self> {
         let machine = machine.filter(|machine| !machine.is_unaligned())?;
         Some(Rule { machine })
@@ -29,15 +21,7 @@ impl<'m> Rule<'m> {
 
     /// Where boxes of these sides, by dimension, may begin.
     pub(crate) fn steps(self, sides: &[u16]) -> Steps {
-        #[cfg(feature = "machine")]
-        {
-            Steps(self.machine.steps(sides))
-        }
-        #[cfg(not(feature = "machine"))]
-        {
-            let _ = sides;
-            match self.never.0 {}
-        }
+        Steps(self.machine.steps(sides))
     }
 }
 

@@ -108,12 +108,7 @@ impl Needs {
             busy: from.provide::<Word>(self.words)?,
             faulty: from.provide::<Word>(self.words)?,
             supposed: from.provide::<Word>(self.words)?,
-            workspace: Workspace {
-                words: from.provide::<Word>(self.scratch)?,
-                list,
-                #[cfg(feature = "machine")]
-                machine: None,
-            },
+            workspace: Workspace::new(from.provide::<Word>(self.scratch)?, list),
             blocks: &mut [],
         })
     }

@@ -5,7 +5,6 @@ use core::convert::Infallible;
 use super::*;
 use crate::delegate::delegate;
 use crate::grid::Grid;
-#[cfg(feature = "machine")]
 use crate::machine::Machine;
 #[cfg(feature = "free-submesh-list")]
 use crate::mesh::Submesh;
@@ -70,7 +69,6 @@ macro_rules! strategies {
 
 table!(strategies $);
 
-#[cfg(feature = "machine")]
 mod ruled;
 
 /// A strategy chosen at run time. It keeps the rules of the machine's description
@@ -79,10 +77,8 @@ mod ruled;
 pub struct AnyStrategy<'m> {
     chosen: Chosen<'m>,
     kind: StrategyKind,
-    #[cfg(feature = "machine")]
     grid: Grid,
     /// Its description.
-    #[cfg(feature = "machine")]
     machine: Option<&'m Machine>,
 }
 
@@ -102,10 +98,8 @@ impl<'m> AnyStrategy<'m> {
     ) -> Result<Self, ConfigureError> {
         Ok(AnyStrategy {
             kind,
-            #[cfg(feature = "machine")]
             grid: machine,
-            #[cfg(feature = "machine")]
-            machine: workspace.machine,
+            machine: workspace.machine(),
             chosen: Chosen::new(kind, machine, workspace)?,
         })
     }
@@ -116,9 +110,8 @@ impl<'m> AnyStrategy<'m> {
     }
 
     /// The description of the machine.
-    #[cfg(feature = "machine")]
     pub(crate) const fn machine(&self) -> Option<&'m Machine> {
-        self.machine
+        if Machine::BUILT { self.machine } else { None }
     }
 
     /// The memory it works in.
@@ -161,7 +154,6 @@ macro_rules! searches {
             request: &Request,
             draft: &mut Draft<'_, '_>,
         ) -> bool {
-            #[cfg(feature = "machine")]
             if self.is_ruled(request) {
                 return self.try_ruled(request, &mut |any, request| {
                     with_chosen!(any, strategy => strategy.$method(occupancy, request, draft))
@@ -175,7 +167,6 @@ macro_rules! searches {
 impl Strategy for AnyStrategy<'_> {
     #[inline]
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        #[cfg(feature = "machine")]
         if self.is_ruled(request) {
             return self.ruled_demand(request);
         }
@@ -195,7 +186,6 @@ impl Strategy for AnyStrategy<'_> {
 
     fn recognizes(&self, request: &Request, sides: Sides) -> bool {
         // Legal places and rings depend on more than free processors.
-        #[cfg(feature = "machine")]
         if self.is_ruled(request) {
             return false;
         }
@@ -204,8 +194,10 @@ impl Strategy for AnyStrategy<'_> {
 
     fn blocks_unmarked(&self) -> usize {
         // Searches that know few blocks let slices begin anywhere.
-        #[cfg(feature = "machine")]
-        if self.machine.is_some_and(|machine| !machine.is_unaligned()) {
+        if self
+            .machine()
+            .is_some_and(|machine| !machine.is_unaligned())
+        {
             return 0;
         }
         with_chosen!(self, strategy => strategy.blocks_unmarked())
@@ -266,12 +258,11 @@ impl ServedStrategy for AnyStrategy<'_> {
         self.kind.holds()
     }
 
-    #[cfg(feature = "machine")]
     fn description<'a>(&self) -> Option<&'a Machine>
     where
         Self: 'a,
     {
-        self.machine
+        self.machine()
     }
 
     fn list_capacity(&self) -> u32 {
@@ -320,23 +311,21 @@ pub(crate) fn check(
         jobs,
     } = room;
     let jobs = jobs as usize;
-    let needs = Needs::of(strategy, grid, jobs);
+    let mut needs = Needs::of(strategy, grid, jobs);
     if needs.words > words {
         return Err(ConfigureError::MachineTooLarge);
     }
     if !strategy.is_built() {
         return Err(ConfigureError::StrategyNotBuilt);
     }
-    let serves = strategy.serves().includes(grid);
-    #[cfg(feature = "machine")]
-    let (needs, serves) = match workspace.machine {
-        None => (needs, serves),
-        Some(machine) if machine.grid() != grid => return Err(ConfigureError::OtherMachine),
-        Some(machine) => (
-            Needs::described(strategy, machine, jobs),
-            strategy.serves_described(machine),
-        ),
-    };
+    let mut serves = strategy.serves().includes(grid);
+    if let Some(machine) = workspace.machine() {
+        if machine.grid() != grid {
+            return Err(ConfigureError::OtherMachine);
+        }
+        needs = Needs::described(strategy, machine, jobs);
+        serves = strategy.serves_described(machine);
+    }
     if !serves {
         return Err(ConfigureError::MachineUnsuitable);
     }

@@ -1,19 +1,13 @@
 //! What several strategies share.
 
-#[cfg(feature = "machine")]
 use super::Workspace;
-#[cfg(feature = "machine")]
 use crate::blocks::Draft;
 use crate::error::Refusal;
 use crate::grid::{Grid, Shape};
-#[cfg(feature = "machine")]
 use crate::machine::{Lays, Trials};
-#[cfg(feature = "machine")]
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-#[cfg(feature = "machine")]
 use crate::search::boxes::first_of_sides;
-#[cfg(feature = "machine")]
 use crate::search::columns::Scratch;
 use crate::search::orders::Orders;
 use crate::search::tree::radices;
@@ -159,7 +153,6 @@ pub(super) fn demand_left_to_right(request: &Request, grid: &Grid) -> Result<u32
 
 /// Proposes a free box for a request: the first of its [`Trials`] under `lays` that has a free
 /// place. The box begins where the machine's description lets a slice begin.
-#[cfg(feature = "machine")]
 #[inline(never)]
 pub(super) fn propose_box(
     lays: Lays,
@@ -169,7 +162,7 @@ pub(super) fn propose_box(
     draft: &mut Draft<'_, '_>,
 ) -> bool {
     let (grid, rule) = (occupancy.grid(), workspace.rule());
-    let mut trials = Trials::new(lays, workspace.machine, grid, request, request.shape);
+    let mut trials = Trials::new(lays, workspace.machine(), grid, request, request.shape);
     let found = trials.find_map(|trial| {
         draft.poll();
         let sides = &trial.sides[..grid.dimensions()];

@@ -113,7 +113,7 @@ impl Cubes<'_> {
 
 impl Strategy for Cubes<'_> {
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        let machine = self.workspace.machine.ok_or(Refusal::NeverFits)?;
+        let machine = self.workspace.machine().ok_or(Refusal::NeverFits)?;
         let cube = machine.cube_extents().ok_or(Refusal::NeverFits)?;
         let cubes = self.grid.nodes() / volume(cube);
         let mut trials = Self::trials(&self.grid, Some(machine), self.fold, request);
@@ -134,7 +134,7 @@ impl Strategy for Cubes<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let machine = self.workspace.machine;
+        let machine = self.workspace.machine();
         let (Some(&cube), Some(count)) = (
             machine.and_then(Machine::cube_extents),
             machine.and_then(CubeCount::of),

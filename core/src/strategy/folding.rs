@@ -75,7 +75,7 @@ impl Strategy for Folding<'_> {
         let Folding { grid, workspace } = self;
         let mut trials = Trials::new(
             Lays::Folded,
-            workspace.machine,
+            workspace.machine(),
             grid,
             request,
             request.shape,

@@ -5,7 +5,6 @@ use core::ops::RangeInclusive;
 
 use super::serves::Serves;
 use super::workspace::StrategyMemory;
-#[cfg(feature = "machine")]
 use crate::machine::{Lays, Machine};
 use crate::request::{Flags, Request};
 
@@ -76,7 +75,6 @@ macro_rules! kinds {
             }
 
             /// How it lays the shape of a request.
-            #[cfg(feature = "machine")]
             #[allow(unused_variables, reason = "only some of the parameters matter")]
             pub(crate) const fn lays(self) -> Lays {
                 match self {
@@ -182,7 +180,6 @@ impl StrategyKind {
     }
 }
 
-#[cfg(feature = "machine")]
 impl StrategyKind {
     /// Whether the strategy serves the machine of a description: a machine that it
     /// [serves](StrategyKind::serves), on which slices may begin anywhere unless the strategy looks
@@ -223,7 +220,6 @@ impl StrategyKind {
     }
 }
 
-#[cfg(feature = "machine")]
 impl From<StrategyKind> for Lays {
     fn from(kind: StrategyKind) -> Lays {
         kind.lays()

@@ -5,7 +5,6 @@ use super::foresight;
 use super::kind::StrategyKind;
 use super::workspace::StrategyMemory;
 use crate::grid::Grid;
-#[cfg(feature = "machine")]
 use crate::machine::{Machine, volume};
 use crate::occupancy::Occupancy;
 use crate::search::curve::lengths_max;
@@ -44,7 +43,6 @@ pub(crate) const fn scratch_and_list(
 
 /// The list that this strategy needs for the cubes of the machine of this description; `None` if
 /// the strategy uses no cubes or the machine has none.
-#[cfg(feature = "machine")]
 pub(crate) const fn list_of_cubes(strategy: StrategyKind, machine: &Machine) -> Option<usize> {
     match (strategy.memory(), Cubes::of(machine)) {
         (StrategyMemory::Cubes, Some(cubes)) => Some(cubes.list_len()),
@@ -53,7 +51,6 @@ pub(crate) const fn list_of_cubes(strategy: StrategyKind, machine: &Machine) -> 
 }
 
 /// The cubes of a machine.
-#[cfg(feature = "machine")]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cubes {
     /// The number of cubes.
@@ -62,7 +59,6 @@ pub(crate) struct Cubes {
     pub(crate) volume: u32,
 }
 
-#[cfg(feature = "machine")]
 impl Cubes {
     /// `None` if the description has no cubes.
     pub(crate) const fn of(machine: &Machine) -> Option<Cubes> {

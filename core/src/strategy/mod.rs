@@ -13,21 +13,11 @@
 //! Modules, names, error messages, command line, protocol and the memory of the firmware are made
 //! from the table. `CONTRIBUTING.md` lists all places.
 
-#![cfg_attr(
-    not(feature = "strategies"),
-    allow(
-        dead_code,
-        unused_macros,
-        reason = "a build with some strategies uses a part of what several share"
-    )
-)]
-
 use crate::blocks::Draft;
 #[cfg(feature = "restore")]
 use crate::checkpoint::{Reader, RestoreError, Writer};
 use crate::error::{ConfigureError, Refusal};
 use crate::grid::{Block, Grid};
-#[cfg(feature = "machine")]
 use crate::machine::Machine;
 use crate::mesh::Sides;
 use crate::occupancy::Occupancy;
@@ -54,9 +44,8 @@ pub(crate) use any::check;
 pub use foresight::Candidate;
 pub(crate) use gather::Gather;
 pub use kind::{CurveFit, Holds, PageOrder, StrategyForm, StrategyInfo, StrategyKind};
-#[cfg(all(feature = "machine", feature = "restore"))]
+#[cfg(feature = "restore")]
 pub(crate) use memory::Cubes as MachineCubes;
-#[cfg(feature = "machine")]
 pub(crate) use memory::list_of_cubes;
 pub(crate) use memory::scratch_and_list;
 pub use serves::Serves;
@@ -225,7 +214,6 @@ pub trait ServedStrategy: Strategy {
     }
 
     /// The description of the machine, if the strategy keeps its rules.
-    #[cfg(feature = "machine")]
     fn description<'a>(&self) -> Option<&'a Machine>
     where
         Self: 'a,
@@ -289,11 +277,11 @@ pub(crate) fn demand_on(
     if area == 0 || request.processors == 0 {
         return Err(Refusal::EmptyRequest);
     }
-    let chips = cfg!(feature = "machine") && request.flags.contains(Flags::CHIPS);
+    let chips = Machine::BUILT && request.flags.contains(Flags::CHIPS);
     if request.processors > area && !chips {
         return Err(Refusal::Malformed);
     }
-    if !cfg!(feature = "machine") && request.flags.intersects(Flags::ALL_RINGS) {
+    if !Machine::BUILT && request.flags.intersects(Flags::ALL_RINGS) {
         return Err(Refusal::NoRing);
     }
     strategy.demand(request)

@@ -78,7 +78,7 @@ simple_strategy! {
 impl Torus3d<'_> {
     fn placements(&self) -> &[Placement] {
         self.workspace
-            .machine
+            .machine()
             .map_or(&[], |machine| machine.placements())
     }
 }

@@ -1,7 +1,6 @@
 //! The memory in which a strategy works: [`Workspace`], and which memory a strategy needs:
 //! [`StrategyMemory`].
 
-#[cfg(feature = "machine")]
 use crate::machine::Machine;
 use crate::search::steps::Rule;
 use crate::word::Word;
@@ -15,21 +14,33 @@ pub(crate) struct Workspace<'m> {
     /// [`Needs::list`](crate::storage::Needs::list).
     pub(crate) list: &'m mut [u64],
     /// The description of the machine.
-    #[cfg(feature = "machine")]
-    pub(crate) machine: Option<&'m Machine>,
+    machine: Option<&'m Machine>,
 }
 
 impl<'m> Workspace<'m> {
+    /// The memory for a strategy, without a description.
+    pub(crate) const fn new(words: &'m mut [Word], list: &'m mut [u64]) -> Self {
+        Workspace {
+            words,
+            list,
+            machine: None,
+        }
+    }
+
+    /// The same memory for the machine of this description.
+    pub(crate) const fn describe(&mut self, machine: &'m Machine) {
+        self.machine = Some(machine);
+    }
+
+    /// The description of the machine.
+    #[inline]
+    pub(crate) const fn machine(&self) -> Option<&'m Machine> {
+        if Machine::BUILT { self.machine } else { None }
+    }
+
     /// The rule of the description about where slices begin, if there is one.
     pub(crate) fn rule(&self) -> Option<Rule<'m>> {
-        #[cfg(feature = "machine")]
-        {
-            Rule::of(self.machine)
-        }
-        #[cfg(not(feature = "machine"))]
-        {
-            None
-        }
+        Rule::of(self.machine())
     }
 }
 

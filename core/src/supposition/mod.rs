@@ -10,7 +10,6 @@ use crate::pool::{BlockPool, Chain};
 use crate::request::Request;
 use crate::strategy::{AnyStrategy, Strategy, demand_on};
 
-#[cfg(feature = "reservations")]
 mod reservation;
 
 /// A supposed occupancy: some allocations given back, some processors withheld. It answers what the
@@ -66,7 +65,6 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
     }
 
     /// The same, with pauses.
-    #[cfg(feature = "reservations")]
     pub(crate) fn pausing(self, pause: Option<Pause<'a, 'm>>) -> Self {
         Supposition { pause, ..self }
     }
@@ -92,7 +90,6 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
     }
 
     /// Gives back the blocks of a chain, none of which was given back or withheld here before.
-    #[cfg(feature = "reservations")]
     pub(crate) fn give_back_blocks(&mut self, blocks: Chain) {
         for block in self.pool.iter(blocks) {
             self.supposed.suppose_free(self.occupancy, block);

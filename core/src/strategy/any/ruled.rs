@@ -31,7 +31,7 @@ impl<'m> AnyStrategy<'m> {
     /// Whether there are rules for this request.
     #[inline]
     pub(super) fn is_ruled(&self, request: &Request) -> bool {
-        self.machine.is_some() || request.flags.intersects(RULED)
+        Machine::BUILT && (self.machine.is_some() || request.flags.intersects(RULED))
     }
 
     /// The demand by the strategy, which knows no rules.

@@ -16,15 +16,12 @@ use crate::blocks::Draft;
 #[cfg(feature = "restore")]
 use crate::checkpoint::{Reader, RestoreError, Writer};
 use crate::error::{ConfigureError, Refusal};
-#[cfg(feature = "machine")]
 use crate::grid::Shape;
 use crate::grid::{Block, Grid};
-#[cfg(feature = "machine")]
-use crate::machine::{Forms, may_turn};
+use crate::machine::{Forms, Machine, may_turn};
 use crate::mesh::Sides;
 use crate::occupancy::Occupancy;
 use crate::outlook::Outlook;
-#[cfg(feature = "machine")]
 use crate::request::Flags;
 use crate::request::{Request, Ticks};
 use crate::search::boxes::first_in_any_order;
@@ -197,23 +194,23 @@ impl<'m, const BY_ENDS: bool> Foresight<'m, BY_ENDS> {
     /// As what an expected request counts: a number of processors as the first of its shapes that
     /// fits the machine. `None` if none does.
     fn wanted(&self, request: &Request) -> Option<Wanted> {
-        #[cfg(not(feature = "machine"))]
-        let (shape, may_rotate) = (request.shape, request.may_rotate());
-        #[cfg(feature = "machine")]
-        let (shape, may_rotate) = {
-            let (grid, machine) = (&self.expected.grid, self.workspace.machine);
-            let may_rotate = may_turn(request, machine);
-            let flags = match may_rotate {
-                true => Flags::empty(),
-                false => Flags::FIXED_ORIENTATION,
-            };
-            let fits = |shape: &Shape| {
-                let form = Request::new(*shape).with_flags(flags);
-                demand_in_any_order(&form, grid).is_ok()
-            };
-            let mut forms = Forms::new(machine, grid, request, true);
-            (forms.find(fits)?, may_rotate)
+        if !Machine::BUILT {
+            let (shape, may_rotate) = (request.shape, request.may_rotate());
+            return Some(Wanted { shape, may_rotate });
+        }
+        let (grid, machine) = (&self.expected.grid, self.workspace.machine());
+        let may_rotate = may_turn(request, machine);
+        let flags = if may_rotate {
+            Flags::empty()
+        } else {
+            Flags::FIXED_ORIENTATION
         };
+        let fits = |shape: &Shape| {
+            let form = Request::new(*shape).with_flags(flags);
+            demand_in_any_order(&form, grid).is_ok()
+        };
+        let mut forms = Forms::new(machine, grid, request, true);
+        let shape = forms.find(fits)?;
         Some(Wanted { shape, may_rotate })
     }
 
