@@ -182,7 +182,7 @@ impl Request {
     pub(crate) const fn refusal_without_place(&self) -> crate::Refusal {
         use crate::Refusal;
 
-        if crate::machine::Machine::BUILT && self.flags.intersects(Flags::ALL_RINGS) {
+        if self.flags.intersects(Flags::ALL_RINGS) {
             Refusal::RingBusy
         } else {
             Refusal::Fragmented

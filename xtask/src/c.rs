@@ -12,6 +12,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
+use meshalloc::StrategyKind;
 use meshalloc_firmware::boards::{self, Info};
 
 use crate::licences;
@@ -91,7 +92,11 @@ fn archive(target: &str, only: &[String]) -> Result<PathBuf> {
     if !only.is_empty() {
         let names = only.iter().map(|name| match &**name {
             "machine" => "machine".to_owned(),
-            name => format!("meshalloc/{name}"),
+            name => {
+                let strategy = StrategyKind::ALL.iter().find(|kind| kind.name() == name);
+                let feature = strategy.map_or(name, |kind| kind.info().feature);
+                format!("meshalloc/{feature}")
+            }
         });
         let names = names.collect::<Vec<_>>().join(",");
         features.push("--no-default-features".to_owned());

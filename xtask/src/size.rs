@@ -1,5 +1,7 @@
 //! How much flash, RAM and stack the images take: the table of `flash-and-ram.md`.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Result, ensure};
 use meshalloc::{SchedulerKind, StrategyKind};
 use meshalloc_firmware::boards::Info;
@@ -65,14 +67,12 @@ struct Contents {
 impl Contents {
     /// These strategies, and a scheduler.
     fn of(name: &str, strategies: &[StrategyKind], scheduler: SchedulerKind) -> Contents {
-        // The feature of each has its name.
-        let names = strategies
-            .iter()
-            .map(|kind| kind.name())
-            .chain([scheduler.name()]);
+        let features = strategies.iter().map(|kind| kind.info().feature);
+        let features = features.chain([scheduler.name()]).collect::<BTreeSet<_>>();
+        let features = features.iter().map(|name| format!("meshalloc/{name},"));
         Contents {
             name: name.to_owned(),
-            features: names.map(|name| format!("meshalloc/{name},")).collect(),
+            features: features.collect(),
             strategies: strategies.to_vec(),
             scheduler,
         }
@@ -147,26 +147,28 @@ fn needs_most_stack(strategy: &StrategyKind) -> bool {
 /// The feature with which all strategies serve every grid that they can serve.
 const ANY_GRID: &str = "any-grid";
 
-/// Whether the strategy serves other machines with the feature `any-grid` than without.
-fn needs_any_grid(strategy: StrategyKind) -> bool {
-    let names = [
-        "best-fit",
-        "busy-list",
-        "free-submesh-list",
-        "least-expected-blocking",
-        "leb-estimates",
-    ];
-    names.contains(&strategy.name())
-}
+/// The features whose strategies serve other machines with the feature `any-grid` than without.
+const SERVE_ANY_GRID: [&str; 4] = [
+    "best-fit",
+    "busy-list",
+    "free-submesh-list",
+    "least-expected-blocking",
+];
 
 /// All images.
 fn images() -> Vec<Contents> {
     // For a threshold long enough that jobs are bypassed.
     const NUMBER: u64 = 1_000_000;
-    let alone = |one: StrategyKind| Contents::of(one.name(), &[one], SCHEDULER);
-    let strategies = image::strategies();
-    let mut images: Vec<_> = strategies.clone().map(alone).collect();
-    let on_any_grid = strategies.filter(|&one| needs_any_grid(one));
+    let mut features = image::strategies()
+        .map(|kind| kind.info().feature)
+        .collect::<Vec<_>>();
+    features.dedup();
+    let alone = |feature: &&str| {
+        let strategies = image::strategies().filter(|kind| kind.info().feature == *feature);
+        Contents::of(feature, &strategies.collect::<Vec<_>>(), SCHEDULER)
+    };
+    let mut images: Vec<_> = features.iter().map(alone).collect();
+    let on_any_grid = features.iter().filter(|it| SERVE_ANY_GRID.contains(it));
     images.extend(on_any_grid.map(alone).map(Contents::with_any_grid));
     let schedulers = SchedulerKind::INFO.iter();
     let schedulers =

@@ -20,7 +20,7 @@ mod ranks;
 mod slice;
 
 pub use forms::Lays;
-#[cfg(any(feature = "least-expected-blocking", feature = "leb-estimates"))]
+#[cfg(feature = "least-expected-blocking")]
 pub(crate) use forms::may_turn;
 pub(crate) use forms::{Forms, Trials, demanded_rings};
 pub(crate) use largest::largest_box;

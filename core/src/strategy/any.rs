@@ -13,7 +13,7 @@ use crate::storage::Needs;
 /// Defines [`Chosen`], how it is made, and the macro `with_chosen`, which evaluates an expression
 /// for the strategy that was chosen.
 macro_rules! strategies {
-    (($value:ident $d:tt) $( mod $module:ident { $(
+    (($value:ident $d:tt) $( mod $module:ident = $feature:literal { $(
         $(#[$meta:meta])*
         $kind:ident
         $({ $($(#[$field_meta:meta])* $field:ident: $type:ty = $default:expr),+ $(,)? })?
@@ -24,7 +24,7 @@ macro_rules! strategies {
         #[allow(clippy::large_enum_variant, reason = "there is one, and no heap to put it on")]
         enum Chosen<'m> {
             $($(
-                #[cfg(feature = $name)]
+                #[cfg(feature = $feature)]
                 $kind($kind<'m>),
             )*)*
             /// Keeps the type whole in a build without strategies.
@@ -42,7 +42,7 @@ macro_rules! strategies {
             ) -> Result<Self, ConfigureError> {
                 match kind {
                     $($(
-                        #[cfg(feature = $name)]
+                        #[cfg(feature = $feature)]
                         StrategyKind::$kind $({ $($field),+ })? => {
                             $kind::new(machine, workspace $($(, $field)+)?).map(Chosen::$kind)
                         }
@@ -57,7 +57,7 @@ macro_rules! strategies {
             ($d any:expr, $d strategy:ident => $d result:expr) => {
                 match $d any {
                     $($(
-                        #[cfg(feature = $name)]
+                        #[cfg(feature = $feature)]
                         AnyStrategy { chosen: Chosen::$kind($d strategy), .. } => $d result,
                     )*)*
                     AnyStrategy { chosen: Chosen::Never($d strategy), .. } => $d result,
@@ -131,13 +131,11 @@ impl<'m> AnyStrategy<'m> {
 
     /// Shows the candidates of the latest decision of a strategy that looks ahead, with their
     /// scores, which are 0 if there was only one. For tests.
-    #[cfg(any(feature = "least-expected-blocking", feature = "leb-estimates"))]
+    #[cfg(feature = "least-expected-blocking")]
     #[doc(hidden)]
     pub fn latest_candidates(&self, show: &mut dyn FnMut(Candidate)) {
         match &self.chosen {
-            #[cfg(feature = "least-expected-blocking")]
             Chosen::LeastExpectedBlocking(strategy) => strategy.latest(show),
-            #[cfg(feature = "leb-estimates")]
             Chosen::LebEstimates(strategy) => strategy.latest(show),
             _ => {}
         }

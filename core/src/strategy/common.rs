@@ -76,6 +76,52 @@ macro_rules! keep_bounds {
     };
 }
 
+/// Defines a strategy that takes the first place, by its demand, its search, and the sides that it
+/// surely finds.
+macro_rules! scan {
+    (
+        $(#[$meta:meta])*
+        $name:ident: $demand:path, $first:path,
+        recognizes: |$request:ident, $sides:ident| $found:expr
+    ) => {
+        simple_strategy! {
+            $(#[$meta])*
+            $name, grid: Grid
+        }
+
+        impl Strategy for $name<'_> {
+            // The board has one copy.
+            #[cfg_attr(target_os = "none", inline)]
+            #[cfg_attr(not(target_os = "none"), inline(always))]
+            fn demand(&self, request: &Request) -> Result<u32, Refusal> {
+                $demand(request, &self.grid)
+            }
+
+            fn recognizes(&self, $request: &Request, $sides: Sides) -> bool {
+                $found
+            }
+
+            fn blocks_unmarked(&self) -> usize {
+                blocks_for_first_fit(&self.grid)
+            }
+
+            fn propose(
+                &mut self,
+                occupancy: &Occupancy<'_>,
+                request: &Request,
+                draft: &mut Draft<'_, '_>,
+            ) -> bool {
+                let rule = self.workspace.rule();
+                let scratch = Scratch::Kept(self.workspace.words);
+                let found = $first(occupancy, request, rule, scratch, draft);
+                found.map(|block| draft.push(block)).is_some()
+            }
+
+            keep_bounds!();
+        }
+    };
+}
+
 /// The demand of a strategy for which the shape does not matter, only the number of processors.
 #[inline(never)]
 pub(super) fn demand_of_processors(request: &Request, grid: &Grid) -> Result<u32, Refusal> {

@@ -13,7 +13,7 @@ macro_rules! kinds {
     (@range) => { None };
     (@unit $unit:literal) => { $unit };
     (@unit) => { 1 };
-    (($value:ident) $( mod $module:ident { $(
+    (($value:ident) $( mod $module:ident = $feature:literal { $(
         $(#[$meta:meta])*
         $kind:ident
         $({ $($(#[$field_meta:meta])* $field:ident: $type:ty = $default:expr),+ $(,)? })?
@@ -87,7 +87,7 @@ macro_rules! kinds {
             /// Whether its code is in this build.
             pub const fn is_built(self) -> bool {
                 match self {
-                    $($(StrategyKind::$kind { .. } => cfg!(feature = $name),)*)*
+                    $($(StrategyKind::$kind { .. } => cfg!(feature = $feature),)*)*
                 }
             }
 
@@ -125,7 +125,8 @@ macro_rules! kinds {
                         source: $source,
                         complete: $complete,
                         holds: Holds::$holds,
-                        built: cfg!(feature = $name),
+                        feature: $feature,
+                        built: cfg!(feature = $feature),
                     },)*)*
                 }
             }
@@ -245,6 +246,8 @@ pub struct StrategyInfo {
     pub complete: bool,
     /// What a job holds.
     pub holds: Holds,
+    /// The cargo feature that its code needs. Strategies whose code is in one file share it.
+    pub feature: &'static str,
     /// Whether its code is in this build.
     pub built: bool,
 }

@@ -1,6 +1,6 @@
 //! How much memory a strategy needs: [`scratch_and_list`].
 
-#[cfg(any(feature = "least-expected-blocking", feature = "leb-estimates"))]
+#[cfg(feature = "least-expected-blocking")]
 use super::foresight;
 use super::kind::StrategyKind;
 use super::workspace::StrategyMemory;
@@ -84,7 +84,7 @@ impl Cubes {
 }
 
 /// No strategy of this build looks ahead.
-#[cfg(not(any(feature = "least-expected-blocking", feature = "leb-estimates")))]
+#[cfg(not(feature = "least-expected-blocking"))]
 mod foresight {
     pub(super) const fn words(_: &crate::grid::Grid, _: u64, _: usize) -> usize {
         0

@@ -9,7 +9,7 @@
 //! # Adding a strategy
 //!
 //! Write a file in this folder with a type that implements [`Strategy`], an entry in `table.rs` and
-//! a cargo feature with the strategy's name. Most begin with `simple_strategy!` (`common.rs`).
+//! a cargo feature with the file's name. Most begin with `simple_strategy!` (`common.rs`).
 //! Modules, names, error messages, command line, protocol and the memory of the firmware are made
 //! from the table. `CONTRIBUTING.md` lists all places.
 
@@ -29,7 +29,7 @@ mod common;
 #[macro_use]
 mod table;
 mod any;
-#[cfg(any(feature = "least-expected-blocking", feature = "leb-estimates"))]
+#[cfg(feature = "least-expected-blocking")]
 mod foresight;
 mod gather;
 pub(crate) mod kind;
@@ -40,7 +40,7 @@ mod workspace;
 
 pub use any::AnyStrategy;
 pub(crate) use any::check;
-#[cfg(any(feature = "least-expected-blocking", feature = "leb-estimates"))]
+#[cfg(feature = "least-expected-blocking")]
 pub use foresight::Candidate;
 pub(crate) use gather::Gather;
 pub use kind::{CurveFit, Holds, PageOrder, StrategyForm, StrategyInfo, StrategyKind};
@@ -52,14 +52,14 @@ pub use serves::Serves;
 pub use text::StrategyTextError;
 pub(crate) use workspace::Workspace;
 
-/// The files of the strategies, each if one of its strategies is in this build.
+/// The files of the strategies that are in this build.
 macro_rules! modules {
-    ($value:tt $( mod $module:ident { $(
+    ($value:tt $( mod $module:ident = $feature:literal { $(
         $(#[$meta:meta])* $kind:ident $({ $($fields:tt)* })? = $name:literal $rest:tt
     )* } )*) => { $(
-        #[cfg(any($(feature = $name),*))]
+        #[cfg(feature = $feature)]
         mod $module;
-        #[cfg(any($(feature = $name),*))]
+        #[cfg(feature = $feature)]
         use $module::*;
     )* };
 }

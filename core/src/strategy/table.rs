@@ -2,13 +2,12 @@
 
 /// Passes the table to the macro `$make`.
 ///
-/// `mod NAME { .. }` has the strategies whose code is in the file NAME, which is built if the
-/// feature of one of them is on.
+/// `mod NAME = "FEATURE" { .. }` has the strategies whose code is in the file NAME, and the cargo
+/// feature that builds the file.
 ///
-/// An entry has the strategy's documentation, its type and its name, which is also its cargo
-/// feature. Then follow its abbreviations in the papers, the machines it serves
-/// ([`Serves`](super::Serves)), whether it is complete, what a job holds
-/// ([`Holds`](super::Holds)), the memory it needs
+/// An entry has the strategy's documentation, its type and its name. Then follow its abbreviations
+/// in the papers, the machines it serves ([`Serves`](super::Serves)), whether it is complete, what
+/// a job holds ([`Holds`](super::Holds)), the memory it needs
 /// ([`StrategyMemory`](super::workspace::StrategyMemory)), how it lays a shape
 /// ([`Lays`](crate::Lays)), and its source. The place of an entry is the number on the wire, so new
 /// entries go to the end.
@@ -30,7 +29,7 @@
 /// `$dollar` is passed on for those who define a macro from the table.
 macro_rules! table {
     ($make:ident $($dollar:tt)?) => { $make! { (value $($dollar)?)
-        mod first_fit {
+        mod first_fit = "first-fit" {
             /// First fit.
             FirstFit = "first-fit" {
                 aliases: ["ff"], serves: AnyGrid, complete: false, holds: OneBlock, needs: Scratch,
@@ -38,6 +37,8 @@ macro_rules! table {
                 source: "Zhu 1992, Efficient Processor Allocation Strategies for Mesh-Connected \
                     Parallel Computers, J. Parallel and Distributed Computing 16"
             }
+        }
+        mod adaptive_scan = "adaptive-scan" {
             /// Adaptive scan.
             AdaptiveScan = "adaptive-scan" {
                 aliases: ["as"], serves: AnyGrid, complete: true, holds: OneBlock, needs: Scratch,
@@ -46,7 +47,7 @@ macro_rules! table {
                     Two-Dimensional Mesh Connected Systems, Int. Conf. on Parallel Processing II"
             }
         }
-        mod free_submesh_list {
+        mod free_submesh_list = "free-submesh-list" {
             /// Free submesh list.
             FreeSubmeshList = "free-submesh-list" {
                 aliases: ["fsl"], serves: MeshOrFewDimensions, complete: true,
@@ -56,7 +57,7 @@ macro_rules! table {
                     Mesh-Connected Multicomputers"
             }
         }
-        mod naive {
+        mod naive = "naive" {
             /// Naive, non-contiguous.
             Naive = "naive" {
                 aliases: [], serves: AnyGrid, complete: true, holds: Processors, needs: Nothing,
@@ -66,7 +67,7 @@ macro_rules! table {
                     Distributed Systems 8(7)"
             }
         }
-        mod buddy {
+        mod buddy = "buddy" {
             /// Two-dimensional buddy.
             Buddy = "buddy" {
                 aliases: ["2db"], serves: PowerOfTwoMesh, complete: false,
@@ -77,7 +78,7 @@ macro_rules! table {
                     Distributed Computing 12"
             }
         }
-        mod frame_sliding {
+        mod frame_sliding = "frame-sliding" {
             /// Frame sliding.
             FrameSliding = "frame-sliding" {
                 aliases: ["fs"], serves: Mesh, complete: false, holds: OneBlock, needs: Nothing,
@@ -86,7 +87,7 @@ macro_rules! table {
                     Computer Systems, Int. Conf. on Distributed Computing Systems"
             }
         }
-        mod best_fit {
+        mod best_fit = "best-fit" {
             /// Best fit.
             BestFit = "best-fit" {
                 aliases: ["bf"], serves: MeshOrAnyGrid, complete: false,
@@ -96,7 +97,7 @@ macro_rules! table {
                     Parallel Computers, J. Parallel and Distributed Computing 16"
             }
         }
-        mod busy_list {
+        mod busy_list = "busy-list" {
             /// Busy list.
             BusyList = "busy-list" {
                 aliases: ["bl"], serves: MeshOrAnyGrid, complete: true,
@@ -107,7 +108,7 @@ macro_rules! table {
                     Distributed Processing"
             }
         }
-        mod shapes {
+        mod shapes = "shapes" {
             /// Fixed orientation.
             FixedOrientation = "fixed-orientation" {
                 aliases: ["fo"], serves: Mesh, complete: false, holds: OneBlock, needs: Scratch,
@@ -131,7 +132,7 @@ macro_rules! table {
                     and Distributed Systems 25(5)"
             }
         }
-        mod tree_collapsing {
+        mod tree_collapsing = "tree-collapsing" {
             /// Extended tree collapsing, complete.
             TreeCollapsing = "tree-collapsing" {
                 aliases: ["tc"], serves: AnyGrid, complete: true,
@@ -168,7 +169,7 @@ macro_rules! table {
                     Allocation Algorithms for K-ary n-cubes, Int. Conf. on Parallel Processing II"
             }
         }
-        mod random {
+        mod random = "random" {
             /// Random.
             Random {
                 /// What its random numbers derive from. For 0, the default, the simulator derives a
@@ -183,7 +184,7 @@ macro_rules! table {
                     Distributed Systems 8(7)"
             }
         }
-        mod l_shape {
+        mod l_shape = "l-shape" {
             /// L-shaped submeshes.
             LShape = "l-shape" {
                 aliases: ["lssa"], serves: Mesh, complete: true,
@@ -194,7 +195,7 @@ macro_rules! table {
                     67(1)"
             }
         }
-        mod neighbor {
+        mod neighbor = "neighbor" {
             /// Neighbour allocation.
             Neighbor = "neighbor" {
                 aliases: ["nas"], serves: Mesh, complete: true,
@@ -204,7 +205,7 @@ macro_rules! table {
                     Connected Multicomputers, Master's thesis, Al al-Bayt University"
             }
         }
-        mod multiple_buddy {
+        mod multiple_buddy = "multiple-buddy" {
             /// Multiple buddy.
             MultipleBuddy = "multiple-buddy" {
                 aliases: ["mbs"], serves: Mesh, complete: true,
@@ -215,7 +216,7 @@ macro_rules! table {
                     Distributed Systems 8(7)"
             }
         }
-        mod paging {
+        mod paging = "paging" {
             /// Paging.
             Paging {
                 /// In which order pages are taken.
@@ -237,7 +238,7 @@ macro_rules! table {
                     Distributed Systems 8(7)"
             }
         }
-        mod binary_tree {
+        mod binary_tree = "binary-tree" {
             /// Binary tree.
             BinaryTree = "binary-tree" {
                 aliases: ["bt"], serves: HalvableMesh, complete: false,
@@ -340,7 +341,7 @@ macro_rules! table {
                 source: "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers"
             }
         }
-        mod parallel_layout {
+        mod parallel_layout = "parallel-layout" {
             /// Parallel layout.
             ParallelLayout = "parallel-layout" {
                 aliases: ["plas"], serves: Mesh, complete: true, holds: Processors, needs: Scratch,
@@ -350,7 +351,7 @@ macro_rules! table {
                     Systems"
             }
         }
-        mod curve {
+        mod curve = "curve" {
             /// Allocation along a curve.
             Curve {
                 /// Which free interval is taken.
@@ -369,7 +370,7 @@ macro_rules! table {
                     Cluster Computing"
             }
         }
-        mod least_expected_blocking {
+        mod least_expected_blocking = "least-expected-blocking" {
             /// Least expected blocking.
             LeastExpectedBlocking {
                 /// How many times a candidate is looked at in a decision, all candidates together.
@@ -393,7 +394,7 @@ macro_rules! table {
                 source: "this project"
             }
         }
-        mod cubes {
+        mod cubes = "cubes" {
             /// Slices in cubes that optical switches join.
             Cubes {
                 /// Whether a side of the request may be folded.
@@ -408,7 +409,7 @@ macro_rules! table {
                     Co-adapting Machine Learning Job Shape and Cluster Topology"
             }
         }
-        mod folding {
+        mod folding = "folding" {
             /// Folding.
             Folding = "folding" {
                 aliases: [], serves: TwoOrThreeDimensions, complete: true, holds: OneBlock,
@@ -418,7 +419,7 @@ macro_rules! table {
                     Cluster Topology, arXiv:2510.03891"
             }
         }
-        mod torus3d {
+        mod torus3d = "torus3d" {
             /// Fixed placements.
             Torus3d = "torus3d" {
                 aliases: [], serves: Placements, complete: true, holds: OneBlock, needs: Nothing,
