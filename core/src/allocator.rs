@@ -3,10 +3,16 @@
 //! The [`Controller`](crate::Controller) adds names, a queue and a scheduler. A program that has
 //! those already, or needs none, uses the allocator alone.
 
+#[cfg(feature = "restore")]
+mod saved;
+
+#[cfg(feature = "restore")]
+pub use saved::RestoringAllocator;
+
 use crate::blocks::Draft;
 #[cfg(feature = "restore")]
 use crate::checkpoint::{RestoreError, consistent};
-use crate::error::{AllocateError, ConfigureError, IllegalProposal, Refusal};
+use crate::error::{AllocateError, ConfigureError, IllegalProposal, PlaceError, Refusal};
 use crate::grid::{Block, Grid};
 use crate::handle::{Allocation, AllocationError, ReleaseError, Tickets};
 use crate::jobs::JobTable;
@@ -234,6 +240,87 @@ impl<'m, S: ServedStrategy> Allocator<'m, S> {
             .check(strategy, grid, self.occupancy.grid(), room)
     }
 
+    /// Takes the processors of this block, wherever the strategy would place a request: those of a
+    /// job that ran before a restart, or that someone else has placed. A strategy that learns from
+    /// requests does not learn of this one.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Allocator::allocate_blocks`]. Then nothing has changed.
+    ///
+    /// # Time complexity
+    ///
+    /// O(words) of the machine, and what the strategy takes to note a block.
+    ///
+    /// ```
+    /// use meshalloc::{
+    ///     Allocator, AllocatorStorage, Mesh, PlaceError, StrategyKind, Submesh, storage,
+    /// };
+    ///
+    /// let mut storage: storage!(mesh 8 x 8, strategies [FirstFit], allocations 10) =
+    ///     AllocatorStorage::new();
+    /// let machine = Mesh::new(8, 8)?.into();
+    /// let mut allocator = Allocator::new(storage.memory(), machine, StrategyKind::FirstFit)?;
+    /// let held = allocator.allocate_at(Submesh::new(2, 3, 4, 4).into())?;
+    /// let overlapping = allocator.allocate_at(Submesh::new(0, 0, 3, 4).into());
+    /// assert_eq!(overlapping, Err(PlaceError::Busy { at: 0 }));
+    /// assert_eq!(allocator.release(held)?, 16);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn allocate_at(&mut self, block: Block) -> Result<Allocation, PlaceError> {
+        self.allocate_blocks([block])
+    }
+
+    /// The same for an allocation of several blocks, in this order.
+    ///
+    /// # Errors
+    ///
+    /// The first of these; then nothing has changed. `NoBlock`; `TooManyBlocks` for what the
+    /// strategy gives to one request ([`Holds`]); `Outside`, `Busy`, `Overlapping` for the first
+    /// such block; `NotOfStrategy` if the strategy gives one block and none of these extents: it
+    /// rounds them up, or the description of the machine does not allow such a slice there;
+    /// `NoRoom` if there is no room for as many blocks.
+    ///
+    /// # Time complexity
+    ///
+    /// That of [`Allocator::allocate_at`], for each block.
+    pub fn allocate_blocks(
+        &mut self,
+        blocks: impl IntoIterator<Item = Block, IntoIter: Clone>,
+    ) -> Result<Allocation, PlaceError> {
+        let most = match self.strategy.holds() {
+            Holds::OneBlock => 1,
+            Holds::TwoBlocks => 2,
+            Holds::Parts | Holds::Processors => u32::MAX,
+        };
+        let (blocks, grid) = (blocks.into_iter(), *self.occupancy.grid());
+        // One more than there may be says that there are too many.
+        let len = blocks
+            .clone()
+            .take((most as usize).saturating_add(1))
+            .count();
+        if len == 0 {
+            return Err(PlaceError::NoBlock);
+        }
+        if len > most as usize {
+            return Err(PlaceError::TooManyBlocks { most });
+        }
+        check_blocks(&mut self.occupancy, &mut self.supposed, blocks.clone())?;
+        let is_contiguous = self.strategy.holds().is_contiguous();
+        for (at, block) in (0..).zip(blocks.clone()) {
+            if is_contiguous && !self.strategy.gives(&grid, block) {
+                return Err(PlaceError::NotOfStrategy { at });
+            }
+        }
+        if !self.pool.has_room(len) {
+            return Err(PlaceError::NoRoom);
+        }
+        let mut draft = Draft::unpaused(&mut self.pool);
+        blocks.for_each(|block| draft.push(block));
+        let chain = draft.finish(true).map_err(|_| PlaceError::NoRoom)?;
+        Ok(self.hand_out(chain))
+    }
+
     /// Lets a proposal pass. One of a strategy of your own is checked: if it is not legal, it is
     /// refused as `Fragmented`, and the reason is kept.
     #[inline(always)]
@@ -327,25 +414,11 @@ impl<'m, S: Strategy> Allocator<'m, S> {
 
     /// Whether this proposal may take effect.
     fn check_proposal(&mut self, blocks: Chain, wanted: u32) -> Result<(), IllegalProposal> {
-        self.occupancy.settle();
-        self.supposed.suppose(&self.occupancy);
-        let grid = *self.occupancy.grid();
-        let mut processors = 0;
-        for (at, block) in (0..).zip(self.pool.iter(blocks)) {
-            if !grid.contains(block) {
-                return Err(IllegalProposal::Outside { at, block });
-            }
-            let (area, before) = (grid.area(block), self.supposed.free());
-            self.supposed.withhold(block);
-            // Some were busy already, in truth or by an earlier block.
-            if before - self.supposed.free() != area {
-                return Err(match self.occupancy.is_free(block) {
-                    true => IllegalProposal::Overlapping { at, block },
-                    false => IllegalProposal::Busy { at, block },
-                });
-            }
-            processors += area;
-        }
+        let processors = check_blocks(
+            &mut self.occupancy,
+            &mut self.supposed,
+            self.pool.iter(blocks),
+        )?;
         match processors >= wanted {
             true => Ok(()),
             false => Err(IllegalProposal::TooFew { processors, wanted }),
@@ -711,6 +784,34 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         assert_eq!(held, held_nodes, "blocks are disjoint, and busy");
         self.strategy.check_invariants(&self.occupancy);
     }
+}
+
+/// Whether these blocks are within the machine, free and disjoint. Returns their processors.
+fn check_blocks(
+    occupancy: &mut Occupancy<'_>,
+    supposed: &mut Occupancy<'_>,
+    blocks: impl Iterator<Item = Block>,
+) -> Result<u32, IllegalProposal> {
+    occupancy.settle();
+    supposed.suppose(occupancy);
+    let grid = *occupancy.grid();
+    let mut processors = 0;
+    for (at, block) in (0..).zip(blocks) {
+        if !grid.contains(block) {
+            return Err(IllegalProposal::Outside { at, block });
+        }
+        let (area, before) = (grid.area(block), supposed.free());
+        supposed.withhold(block);
+        // Some were busy already, in truth or by an earlier block.
+        if before - supposed.free() != area {
+            return Err(match occupancy.is_free(block) {
+                true => IllegalProposal::Overlapping { at, block },
+                false => IllegalProposal::Busy { at, block },
+            });
+        }
+        processors += area;
+    }
+    Ok(processors)
 }
 
 #[cfg(all(test, feature = "naive"))]

@@ -1,6 +1,8 @@
 //! Checkpoints: the saved state of a controller, which
 //! [`Controller::save`](crate::Controller::save) writes and
-//! [`Controller::restore`](crate::Controller::restore) reads.
+//! [`Controller::restore`](crate::Controller::restore) reads; or of an allocator without jobs
+//! ([`Allocator::save`](crate::Allocator::save),
+//! [`Allocator::restore`](crate::Allocator::restore)).
 //!
 //! A checkpoint is a sequence of *items*. An item is a kind and a value in postcard's encoding.
 //! Items are packed into *parts* of at most [`PART_MAX`] bytes; no item crosses parts. In this
@@ -18,6 +20,15 @@
 //! | leases | a job and the end of its lease; or the number and content of a remembered lease end |
 //! | end | the number of items before it, and the [checksum](crate::checksum) of all bytes before it |
 //!
+//! That of an allocator has:
+//!
+//! | item | value |
+//! |---|---|
+//! | head | number of the format, machine, strategy, epoch of the handles |
+//! | block | its cell in the pool, the cell's ticket, first and last node; an odd ticket begins an allocation |
+//! | free cells | each with its ticket, in the order of reuse |
+//! | faults, strategy, end | as above |
+//!
 //! An item of blocks has up to 16 numbers. A single processor is one number, twice its node. Any
 //! other block is two numbers: twice its first node plus 1, then its last node.
 //!
@@ -34,6 +45,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::checksum::Crc32;
 use crate::error::ConfigureError;
+use crate::grid::{Block, Grid};
+use crate::node::NodeId;
 use crate::texts::texts;
 
 /// The maximum length of a part in bytes.
@@ -42,6 +55,9 @@ pub const PART_MAX: usize = 232;
 /// The number of the format, with which every checkpoint begins. It changes whenever the format
 /// changes.
 pub(crate) const FORMAT: u32 = 0x6d63_7008;
+
+/// The same of the checkpoint of an allocator without jobs.
+pub(crate) const ALLOCATOR_FORMAT: u32 = 0x6d63_6101;
 
 /// The greatest count and the greatest number of an event that are restored. A running job
 /// remembers 48 bits of the number of its grant: as many again can be counted.
@@ -195,6 +211,40 @@ impl<'a> Reader<'a> {
         self.bytes = rest;
         Ok(value)
     }
+
+    /// Reads the last item, behind so many others and bytes with this checksum.
+    ///
+    /// # Errors
+    ///
+    /// `Incomplete` if there were not so many items, `Damaged` if the checksum is another.
+    pub(crate) fn end(&mut self, items: u32, checksum: u32) -> Result<(), RestoreError> {
+        let saved = self.take::<(u32, [u8; 4])>()?;
+        if saved.0 != items {
+            return Err(RestoreError::Incomplete);
+        }
+        if saved.1 != checksum.to_le_bytes() {
+            return Err(RestoreError::Damaged);
+        }
+        Ok(())
+    }
+}
+
+/// The block between two nodes, along rings upwards from the first.
+pub(crate) fn block_from_ends(
+    grid: &Grid,
+    (first, last): (u32, u32),
+) -> Result<Block, RestoreError> {
+    let ends = grid.coordinates(NodeId(first));
+    let (start, end) = ends
+        .zip(grid.coordinates(NodeId(last)))
+        .ok_or(RestoreError::Inconsistent)?;
+    let extent = |at: usize| {
+        let [from, to, side] = [start[at], end[at], grid.side(at)].map(u32::from);
+        (to + side - from) % side + 1
+    };
+    let block = grid.encode(|at| start[at].into(), extent);
+    consistent(grid.contains(block))?;
+    Ok(block)
 }
 
 /// Why a controller was not saved.

@@ -124,6 +124,63 @@ impl From<Refusal> for AllocateError {
     }
 }
 
+/// Why [`Allocator::allocate_at`](crate::Allocator::allocate_at) took no processors. `at` is the
+/// place of a block among those that were named, from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum PlaceError {
+    /// No block was named.
+    NoBlock,
+    /// The strategy never gives so many blocks to one request.
+    TooManyBlocks {
+        /// The most that it gives.
+        most: u32,
+    },
+    /// A block is not within the machine.
+    Outside {
+        /// Its place.
+        at: u32,
+    },
+    /// A processor of a block is held or faulty.
+    Busy {
+        /// Its place.
+        at: u32,
+    },
+    /// A block has a processor that an earlier one has.
+    Overlapping {
+        /// Its place.
+        at: u32,
+    },
+    /// The strategy never gives such a block.
+    NotOfStrategy {
+        /// Its place.
+        at: u32,
+    },
+    /// There is no room for as many blocks.
+    NoRoom,
+}
+
+texts! { PlaceError: {
+    PlaceError::NoBlock => "no block was named";
+    PlaceError::TooManyBlocks { most } => "the strategy gives at most {most} blocks to one request";
+    PlaceError::Outside { at } => "block {at} is outside the machine";
+    PlaceError::Busy { at } => "block {at} is not free";
+    PlaceError::Overlapping { at } => "block {at} overlaps an earlier block";
+    PlaceError::NotOfStrategy { at } => "block {at} is none that the strategy gives";
+    PlaceError::NoRoom => "no room for as many blocks";
+} }
+
+impl From<IllegalProposal> for PlaceError {
+    fn from(illegal: IllegalProposal) -> PlaceError {
+        match illegal {
+            IllegalProposal::Outside { at, .. } => PlaceError::Outside { at },
+            IllegalProposal::Busy { at, .. } => PlaceError::Busy { at },
+            IllegalProposal::Overlapping { at, .. } => PlaceError::Overlapping { at },
+            IllegalProposal::TooFew { .. } => PlaceError::NoBlock,
+        }
+    }
+}
+
 /// What is wrong with the blocks that a [`Strategy`](crate::Strategy) proposed. `at` is the place
 /// of a block in the proposal, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -16,6 +16,8 @@
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
+#[cfg(feature = "restore")]
+use crate::checkpoint::RestoreError;
 use crate::pool::Link;
 use crate::texts::texts;
 
@@ -134,6 +136,8 @@ fn epoch_from(counter: &AtomicUsize) -> u32 {
 #[derive(Debug, Default)]
 pub(crate) struct Tickets<'m> {
     epoch: u32,
+    /// The epoch of the allocator whose checkpoint was restored; 0 if none was.
+    renewed: u32,
     counts: &'m mut [u32],
 }
 
@@ -143,6 +147,7 @@ impl<'m> Tickets<'m> {
         counts.fill(0);
         Tickets {
             epoch: next_epoch(),
+            renewed: 0,
             counts,
         }
     }
@@ -193,6 +198,64 @@ impl<'m> Tickets<'m> {
     }
 }
 
+#[cfg(feature = "restore")]
+impl Tickets<'_> {
+    pub(crate) const fn epoch(&self) -> u32 {
+        self.epoch
+    }
+
+    /// The first cells of the allocations that are held.
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "a pool has no more cells than links"
+    )]
+    pub(crate) fn heads(&self) -> impl Iterator<Item = Link> {
+        let counts = self.counts.iter().enumerate();
+        let heads = counts.filter(|(_, count)| *count % 2 == 1);
+        heads.map(|(cell, _)| cell as Link)
+    }
+
+    pub(crate) fn ticket(&self, cell: u32) -> u32 {
+        self.counts[cell as usize]
+    }
+
+    /// As for a new allocator: no handle made so far is its own.
+    pub(crate) fn forget(&mut self) {
+        self.counts.fill(0);
+        (self.epoch, self.renewed) = (next_epoch(), 0);
+    }
+
+    /// # Errors
+    ///
+    /// `NoRoom` if there is no such cell.
+    pub(crate) fn restore(&mut self, cell: Link, ticket: u32) -> Result<(), RestoreError> {
+        let count = self.counts.get_mut(cell as usize);
+        *count.ok_or(RestoreError::NoRoom)? = ticket;
+        Ok(())
+    }
+
+    /// All tickets are restored; handles with them had this epoch.
+    pub(crate) const fn set_renewed(&mut self, epoch: u32) {
+        self.renewed = epoch;
+    }
+
+    /// The handle for one of the epoch that was restored.
+    ///
+    /// # Errors
+    ///
+    /// `Foreign`, `Stale`.
+    pub(crate) fn renew(&self, was: &Allocation) -> Result<Allocation, AllocationError> {
+        if self.renewed == 0 || was.epoch != self.renewed {
+            return Err(AllocationError::Foreign);
+        }
+        let renewed = Allocation {
+            epoch: self.epoch,
+            ..*was
+        };
+        self.check(&renewed).map(|_| renewed)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -213,6 +276,7 @@ mod tests {
         let mut memory = [[0]; 2];
         let [mut one, mut other] = memory.each_mut().map(|counts| Tickets {
             epoch: epoch_from(&counter),
+            renewed: 0,
             counts,
         });
         let (of_one, of_other) = (one.issue(0), other.issue(0));

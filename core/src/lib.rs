@@ -5,6 +5,7 @@
     not(all(
         feature = "leases",
         feature = "machine",
+        feature = "restore",
         feature = "schedulers",
         feature = "strategies"
     )),
@@ -55,6 +56,8 @@ mod search;
 mod word;
 
 pub use allocator::Allocator;
+#[cfg(feature = "restore")]
+pub use allocator::RestoringAllocator;
 pub use blocks::Draft;
 #[cfg(feature = "restore")]
 pub use checkpoint::{PART_MAX, RestoreError, SaveError};
@@ -62,7 +65,7 @@ pub use checkpoint::{PART_MAX, RestoreError, SaveError};
 pub use controller::Restoring;
 pub use controller::{Commit, Controller};
 pub use cube::{Cube, CubeError};
-pub use error::{AllocateError, ConfigureError, Error, IllegalProposal, Refusal};
+pub use error::{AllocateError, ConfigureError, Error, IllegalProposal, PlaceError, Refusal};
 pub use grid::{
     Block, DIMENSIONS_MAX, FormattedBlock, Grid, GridError, GridTextError, MESH_SIDE_MAX,
     NODES_MAX, Shape, ShapeError, Tuple,
@@ -89,4 +92,4 @@ pub use strategy::{
     StrategyInfo, StrategyKind, StrategyTextError,
 };
 pub use supposition::Supposition;
-pub use view::{Status, View};
+pub use view::View;

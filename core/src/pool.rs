@@ -6,6 +6,8 @@
 //!   next      3     .     .     1     .     .        2 was given back; from 5 on none was used yet
 //! ```
 
+#[cfg(feature = "restore")]
+use crate::checkpoint::{RestoreError, consistent};
 use crate::grid::Block;
 
 /// An index into a table. Half as wide on the board, whose tables are small.
@@ -144,6 +146,17 @@ impl<'m> BlockPool<'m> {
         Some(cell)
     }
 
+    /// Whether this many blocks may be added. O(blocks).
+    pub(crate) fn has_room(&self, blocks: usize) -> bool {
+        let mut room = self.limit.saturating_sub(self.fresh);
+        let mut at = self.free;
+        while room < blocks && at != NONE {
+            at = self.cells[at as usize].next;
+            room += 1;
+        }
+        room >= blocks
+    }
+
     /// Adds a block behind the last cell of a chain. Returns the longer chain with its last cell;
     /// `None` when all cells are in use.
     #[inline]
@@ -234,6 +247,72 @@ impl<'m> BlockPool<'m> {
             used as usize,
             "exactly the cells in use have a block"
         );
+    }
+}
+
+/// Saving and restoring the pool of an allocator without jobs, whose chains keep their cells.
+#[cfg(feature = "restore")]
+impl BlockPool<'_> {
+    /// The cells of the chain whose first cell this is, and their blocks.
+    pub(crate) fn cells_from(&self, head: Link) -> impl Iterator<Item = (u32, Block)> {
+        self.links_from(head)
+            .map(|at| (at, self.cells[at as usize].block))
+    }
+
+    /// The cells that were given back, in the order of their reuse.
+    pub(crate) fn free_cells(&self) -> impl Iterator<Item = u32> {
+        self.links_from(self.free)
+    }
+
+    #[allow(clippy::unnecessary_cast, reason = "links are shorter on the board")]
+    fn links_from(&self, head: Link) -> impl Iterator<Item = u32> {
+        let cell = |at: Link| (at != NONE).then_some(at);
+        let links =
+            core::iter::successors(cell(head), move |&at| cell(self.cells[at as usize].next));
+        links.map(|at| at as u32)
+    }
+
+    /// Marks the cells of a cleared pool as not restored: each is its own successor.
+    pub(crate) fn begin_restoring(&mut self) {
+        for (at, cell) in self.cells[..self.limit].iter_mut().enumerate() {
+            *cell = BlockCell {
+                block: Block::NONE,
+                next: at as Link,
+            };
+        }
+    }
+
+    /// Takes a cell that was not restored before, for a block behind the cell `before`, or as the
+    /// first of its chain. A cell without a block is free. All cells up to it count as used.
+    ///
+    /// # Errors
+    ///
+    /// `NoRoom`, `Inconsistent`.
+    pub(crate) fn restore_cell(
+        &mut self,
+        cell: u32,
+        block: Block,
+        before: Link,
+    ) -> Result<Link, RestoreError> {
+        let at = cell as usize;
+        if at >= self.limit {
+            return Err(RestoreError::NoRoom);
+        }
+        let link = at as Link;
+        consistent(self.cells[at].next == link)?;
+        self.cells[at] = BlockCell { block, next: NONE };
+        if before != NONE {
+            self.cells[before as usize].next = link;
+        } else if block.is_none() {
+            self.free = link;
+        }
+        self.fresh = self.fresh.max(at + 1);
+        Ok(link)
+    }
+
+    /// Whether each used cell is one of these many that were restored.
+    pub(crate) const fn is_restored(&self, cells: u32) -> bool {
+        self.fresh == cells as usize
     }
 }
 

@@ -701,7 +701,11 @@ mod tests {
 
     /// A budget outside its range takes the memory of the nearest one, and is refused.
     #[test]
-    #[cfg(all(feature = "alloc", feature = "leb-estimates", feature = "easy"))]
+    #[cfg(all(
+        feature = "alloc",
+        feature = "least-expected-blocking",
+        feature = "easy"
+    ))]
     fn parameters_out_of_range_are_refused() {
         use crate::{
             Allocator, Change, Configuration, ConfigureError, Controller, Error, SchedulerKind,

@@ -24,13 +24,13 @@ use crate::word::WORD_BITS;
 
 /// What does not change during an attempt.
 #[derive(Clone, Copy, Debug)]
-pub struct Status<'a> {
+pub(crate) struct Status<'a> {
     pub(crate) strategy: StrategyKind,
     pub(crate) scheduler: &'a SchedulerKind,
     /// The number of the latest event.
-    pub events: u64,
+    pub(crate) events: u64,
     /// The most attempts that may still follow.
-    pub left: u32,
+    pub(crate) left: u32,
     pub(crate) counts: &'a Counts,
     /// The entries that a strategy's list has room for.
     pub(crate) list: u32,
@@ -44,8 +44,7 @@ pub struct View<'a, 'm> {
     jobs: &'a JobTable<'m>,
     occupancy: &'a Occupancy<'m>,
     pool: &'a BlockPool<'m>,
-    /// What does not change during an attempt.
-    pub status: Status<'a>,
+    status: Status<'a>,
 }
 
 impl<'a, 'm> View<'a, 'm> {
@@ -61,6 +60,26 @@ impl<'a, 'm> View<'a, 'm> {
             pool,
             status,
         }
+    }
+
+    /// The number of the latest event.
+    pub const fn events(&self) -> u64 {
+        self.status.events
+    }
+
+    /// The most attempts that may still follow from the change under way.
+    pub const fn left(&self) -> u32 {
+        self.status.left
+    }
+
+    /// The same view, which shows that at least this many attempts may follow: a caller may have
+    /// work of its own left.
+    #[must_use]
+    pub const fn with_left(mut self, left: u32) -> Self {
+        if self.status.left < left {
+            self.status.left = left;
+        }
+        self
     }
 
     /// The events after the one of this number, in order. A caller that remembers the number of the

@@ -417,7 +417,5 @@ impl<K: Keep> Server<'_, K> {
 
 /// The controller as the line shows it: if the server has more work, something is left to do.
 fn view<'a, 'm>(controller: &'a Controller<'m>, has_more: bool) -> View<'a, 'm> {
-    let mut view = controller.view();
-    view.status.left = view.status.left.max(has_more.into());
-    view
+    controller.view().with_left(has_more.into())
 }

@@ -151,6 +151,10 @@ enum meshalloc_error
    */
   MESHALLOC_ERROR_RING_BUSY = -8,
   /**
+   * A processor of a block is held or faulty, or lies in two of the blocks.
+   */
+  MESHALLOC_ERROR_NOT_FREE = -9,
+  /**
    * An extent, the number of extents, or the number of processors is zero.
    */
   MESHALLOC_ERROR_EMPTY_REQUEST = -100,
@@ -190,6 +194,10 @@ enum meshalloc_error
    * No slice of this shape has the rings that the request demands.
    */
   MESHALLOC_ERROR_NO_RING = -109,
+  /**
+   * The strategy never gives such blocks, or so many to one request.
+   */
+  MESHALLOC_ERROR_NOT_OF_STRATEGY = -110,
   /**
    * The machine has no dimension or more than 16, a side of 0, a side of a two-dimensional mesh
    * above 1024, more than 2^20 processors, or wraps in a dimension that it lacks.
@@ -687,6 +695,18 @@ int32_t meshalloc_allocator_allocate(struct meshalloc_allocator *allocator,
                                      struct meshalloc_allocation *allocation);
 
 /**
+ * Takes the processors of `count` blocks, wherever the strategy would place a request: those of a
+ * job that ran before a restart, or that someone else has placed. Writes to `allocation` what
+ * names them. Returns their number, or an error: MESHALLOC_ERROR_NOT_FREE if a processor is held,
+ * faulty or in two of the blocks, MESHALLOC_ERROR_NOT_OF_STRATEGY if the strategy never gives such
+ * blocks or so many to one request. A contiguous strategy gives one.
+ */
+int32_t meshalloc_allocator_allocate_at(struct meshalloc_allocator *allocator,
+                                        const struct meshalloc_block *blocks,
+                                        uint32_t count,
+                                        struct meshalloc_allocation *allocation);
+
+/**
  * Whether processors would be found for a request now: 1, 0 or an error. Nothing changes.
  */
 int32_t meshalloc_allocator_fits(struct meshalloc_allocator *allocator,
@@ -770,6 +790,32 @@ int32_t meshalloc_controller_save(struct meshalloc_controller *controller,
 int32_t meshalloc_controller_restore(struct meshalloc_controller *controller,
                                      meshalloc_read read,
                                      void *context);
+
+/**
+ * Passes all that later decisions depend on to `write`, in parts, with `context` each time.
+ * Returns 0 or an error.
+ */
+int32_t meshalloc_allocator_save(struct meshalloc_allocator *allocator,
+                                 meshalloc_write write,
+                                 void *context);
+
+/**
+ * Restores the state that meshalloc_allocator_save has passed on: asks `read` for the parts in
+ * order. The allocator has the machine and the strategy of the checkpoint afterwards, if its
+ * memory suffices. Allocations made so far are foreign from then on; meshalloc_allocator_renew
+ * renews those that were saved. Returns 0 or an error. After an error all processors are free.
+ */
+int32_t meshalloc_allocator_restore(struct meshalloc_allocator *allocator,
+                                    meshalloc_read read,
+                                    void *context);
+
+/**
+ * Writes to `allocation` what names the processors in a restored allocator that `was` named before
+ * it was saved. Returns 0 or an error.
+ */
+int32_t meshalloc_allocator_renew(const struct meshalloc_allocator *allocator,
+                                  struct meshalloc_allocation was,
+                                  struct meshalloc_allocation *allocation);
 
 /**
  * Writes to `size` how many bytes of memory a controller takes for up to `jobs` jobs that wait or

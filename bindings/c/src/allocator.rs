@@ -11,7 +11,7 @@ use crate::types::{
     Allocation, Block, Largest, Machine, PROCESSOR_BUSY, PROCESSOR_FAULTY, Request, Strategy,
 };
 
-type CoreAllocator = meshalloc::Allocator<'static>;
+pub(crate) type CoreAllocator = meshalloc::Allocator<'static>;
 pub(crate) type AllocatorHandle = Handle<CoreAllocator>;
 
 /// Gives processors of one machine away and takes them back. It lives in memory that the caller
@@ -218,6 +218,39 @@ pub unsafe extern "C" fn meshalloc_allocator_allocate(
         let processors = allocator.processors(&held)?;
         place.write(Allocation::of_core(held));
         count(processors)
+    };
+    // SAFETY: the caller promises it.
+    unsafe { with(allocator, allocate) }
+}
+
+/// Takes the processors of `count` blocks, wherever the strategy would place a request: those of a
+/// job that ran before a restart, or that someone else has placed. Writes to `allocation` what
+/// names them. Returns their number, or an error: MESHALLOC_ERROR_NOT_FREE if a processor is held,
+/// faulty or in two of the blocks, MESHALLOC_ERROR_NOT_OF_STRATEGY if the strategy never gives such
+/// blocks or so many to one request. A contiguous strategy gives one.
+///
+/// # Safety
+///
+/// `allocator` may be read and written, `count` blocks from `blocks` on may be read, `allocation`
+/// may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn meshalloc_allocator_allocate_at(
+    allocator: *mut Allocator,
+    blocks: *const Block,
+    count: u32,
+    allocation: *mut Allocation,
+) -> i32 {
+    let allocate = |allocator: &mut CoreAllocator| {
+        // SAFETY: the caller promises it.
+        let place = unsafe { writing(allocation)? };
+        let grid = *allocator.occupancy().grid();
+        // SAFETY: `at` is below `count`, and the caller promises the rest.
+        let block = |at: u32| unsafe { reading(blocks.add(at as usize))?.on(&grid) };
+        (0..count).try_for_each(|at| block(at).map(drop))?;
+        let held = allocator.allocate_blocks((0..count).filter_map(|at| block(at).ok()))?;
+        let processors = allocator.processors(&held)?;
+        place.write(Allocation::of_core(held));
+        self::count(processors)
     };
     // SAFETY: the caller promises it.
     unsafe { with(allocator, allocate) }

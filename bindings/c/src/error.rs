@@ -3,7 +3,7 @@
 use core::ffi::{CStr, c_char};
 
 use meshalloc::{
-    AllocationError, ConfigureError, Error as CoreError, GridError, Refusal, ShapeError,
+    AllocationError, ConfigureError, Error as CoreError, GridError, PlaceError, Refusal, ShapeError,
 };
 
 macro_rules! errors {
@@ -49,6 +49,8 @@ pub enum Error {
     Busy = -7,
     /// Enough processors are free, but no place has the rings that the request demands.
     RingBusy = -8,
+    /// A processor of a block is held or faulty, or lies in two of the blocks.
+    NotFree = -9,
 
     /// An extent, the number of extents, or the number of processors is zero.
     EmptyRequest = -100,
@@ -70,6 +72,8 @@ pub enum Error {
     NotLegal = -108,
     /// No slice of this shape has the rings that the request demands.
     NoRing = -109,
+    /// The strategy never gives such blocks, or so many to one request.
+    NotOfStrategy = -110,
 
     /// The machine has no dimension or more than 16, a side of 0, a side of a two-dimensional mesh
     /// above 1024, more than 2^20 processors, or wraps in a dimension that it lacks.
@@ -130,6 +134,7 @@ errors! {
     Reserved, c"fits only into processors that are reserved for earlier jobs";
     Busy, c"busy with an earlier command";
     RingBusy, c"enough free processors, but no free place with the rings that it demands";
+    NotFree, c"a processor of the block is held or faulty, or lies in two of the blocks";
     EmptyRequest, c"empty request: sides and processors must be at least 1";
     MalformedRequest, c"the request has more processors than its shape";
     NeverFits, c"can never fit: too large for the machine under this strategy";
@@ -141,6 +146,7 @@ errors! {
     NoSuchProcessor, c"the machine has no processor with this number";
     NotLegal, c"not a legal shape of this machine";
     NoRing, c"can never have the rings that it demands";
+    NotOfStrategy, c"the strategy never gives such blocks";
     NoSuchMachine, c"no such machine: 1 to 16 sides of at least 1, at most 2^20 processors, \
         sides of a two-dimensional mesh up to 1024";
     NoSuchStrategy, c"no such strategy or parameter";
@@ -215,6 +221,20 @@ impl From<CoreError> for Error {
             // The others: this package always has leases, ends only those that have ended, and asks
             // for no block beyond the last.
             _ => error.refusal().map_or(Error::UnknownJob, Error::from),
+        }
+    }
+}
+
+impl From<PlaceError> for Error {
+    fn from(error: PlaceError) -> Error {
+        match error {
+            PlaceError::Outside { .. } => Error::NoSuchBlock,
+            PlaceError::Busy { .. } | PlaceError::Overlapping { .. } => Error::NotFree,
+            PlaceError::TooManyBlocks { .. } | PlaceError::NotOfStrategy { .. } => {
+                Error::NotOfStrategy
+            }
+            PlaceError::NoRoom => Error::TableFull,
+            _ => Error::BadArgument,
         }
     }
 }

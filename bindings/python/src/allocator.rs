@@ -1,16 +1,17 @@
 //! `meshalloc.Allocator`.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{AllocateError, Grid, StrategyKind};
 use meshalloc_sim::workload::TimeUnit;
 use pyo3::prelude::*;
-use pyo3::types::PyByteArray;
+use pyo3::types::{PyByteArray, PyBytes};
 use self_cell::{MutBorrow, self_cell};
 
 use crate::convert::{self, Extents, List, Machine, Pair, Processors, Shown};
-use crate::errors::{misuse, not_served, refused};
+use crate::errors::{misuse, not_served, not_taken, refused};
 use crate::own::{OwnStrategy, Shared};
 
 /// An allocator with a strategy of the core, or with one written in Python.
@@ -45,6 +46,9 @@ macro_rules! either {
     };
 }
 
+/// Why an allocator with a strategy in Python has no state to save.
+const NOT_SAVED: &str = "only an allocator with a strategy of the core is saved and restored";
+
 /// Processors that an allocator has given away.
 #[pyclass(frozen, eq, hash, module = "meshalloc")]
 #[derive(PartialEq, Eq, Hash)]
@@ -54,6 +58,11 @@ pub(crate) struct Allocation(u128);
 impl Allocation {
     fn __repr__(&self) -> String {
         format!("Allocation({:x})", self.0)
+    }
+
+    /// A number that names it, for `Allocator.renew` after a restart.
+    const fn __int__(&self) -> u128 {
+        self.0
     }
 }
 
@@ -176,6 +185,80 @@ impl Allocator {
         }
     }
 
+    /// Takes the processors of this block, wherever the strategy would place a request: those of a
+    /// job that ran before a restart, or that someone else has placed.
+    ///
+    /// Raises `Refused` if a processor is held or faulty, and `Misuse` if the strategy never gives
+    /// such a block. Then nothing has changed.
+    fn allocate_at(
+        slf: &Bound<'_, Self>,
+        start: List<i64>,
+        extent: List<i64>,
+    ) -> PyResult<Allocation> {
+        Allocator::take(slf, &[(start, extent)])
+    }
+
+    /// The same for an allocation of several blocks, pairs of start and extent.
+    fn allocate_blocks(
+        slf: &Bound<'_, Self>,
+        blocks: Vec<(List<i64>, List<i64>)>,
+    ) -> PyResult<Allocation> {
+        Allocator::take(slf, &blocks)
+    }
+
+    /// All that later decisions depend on, for `restore`. Raises `Misuse` with a strategy of your
+    /// own.
+    fn save<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyBytes>> {
+        let this = convert::read(slf)?;
+        let Either::Named(allocator) = this.served.borrow_dependent() else {
+            return Err(misuse(NOT_SAVED));
+        };
+        let mut bytes = Vec::new();
+        let Ok(()) = allocator.save(&mut |part| {
+            bytes.extend(part);
+            Ok::<(), Infallible>(())
+        });
+        Ok(PyBytes::new(slf.py(), &bytes))
+    }
+
+    /// Restores what `save` returned, with the machine and the strategy of then if there is memory
+    /// for them. Allocations made so far are another allocator's from then on; `renew` has those
+    /// that were saved. Raises `Misuse` for bytes that are no such state; then all processors are
+    /// free.
+    ///
+    /// >>> import meshalloc
+    /// >>> before = meshalloc.Allocator("mesh 8x8", "first-fit")
+    /// >>> number = int(before.allocate((8, 6)))
+    /// >>> after = meshalloc.Allocator("mesh 8x8", "first-fit")
+    /// >>> after.restore(before.save())
+    /// >>> after.release(after.renew(number))
+    /// 48
+    fn restore(slf: &Bound<'_, Self>, state: &[u8]) -> PyResult<()> {
+        let this = &mut *convert::change(slf)?;
+        let (restored, grid) = this.served.with_dependent_mut(|_, either| {
+            let Either::Named(allocator) = either else {
+                return Err(misuse(NOT_SAVED));
+            };
+            let mut restoring = allocator.restore();
+            let restored = restoring.part(state).and_then(|()| restoring.finish());
+            Ok((restored, *allocator.occupancy().grid()))
+        })?;
+        this.grid = grid;
+        restored.map_err(|error| misuse(error.to_string()))
+    }
+
+    /// The allocation that had this number, `int(allocation)`, in the allocator that was saved.
+    /// Raises `Misuse` if there is none.
+    fn renew(&self, number: u128) -> PyResult<Allocation> {
+        let was = meshalloc::Allocation::from_raw(number);
+        let Either::Named(allocator) = self.served.borrow_dependent() else {
+            return Err(misuse(NOT_SAVED));
+        };
+        let renewed = allocator.renew(&was);
+        let renewed = renewed.map_err(|error| misuse(error.to_string()))?;
+        Ok(Allocation(renewed.into_raw()))
+    }
+
     /// Whether the strategy would find a place now.
     #[pyo3(signature = (shape, processors=None, *, rotate=true))]
     fn fits(
@@ -261,6 +344,24 @@ impl Allocator {
 }
 
 impl Allocator {
+    /// Takes blocks.
+    fn take(slf: &Bound<'_, Self>, blocks: &[(List<i64>, List<i64>)]) -> PyResult<Allocation> {
+        let this = &mut *convert::change(slf)?;
+        let grid = this.grid;
+        let blocks = blocks
+            .iter()
+            .map(|(start, extent)| convert::block_of(&grid, start, extent));
+        let blocks = blocks.collect::<PyResult<Vec<_>>>()?;
+        let taken = this.served.with_dependent_mut(
+            |_, either| either!(either, allocator => allocator.allocate_blocks(blocks)),
+        );
+        this.shared.take()?;
+        match taken {
+            Ok(allocation) => Ok(Allocation(allocation.into_raw())),
+            Err(error) => Err(not_taken(error)),
+        }
+    }
+
     /// An array of processors.
     fn array<'py>(slf: &Bound<'py, Self>, shown: Shown) -> PyResult<Bound<'py, PyAny>> {
         let this = convert::read(slf)?;

@@ -1,6 +1,6 @@
 //! The exceptions, which `python/meshalloc/errors.py` defines.
 
-use meshalloc::{ConfigureError, Error, Refusal};
+use meshalloc::{ConfigureError, Error, PlaceError, Refusal};
 use pyo3::PyErr;
 
 /// The classes; the macro makes items of its own.
@@ -28,6 +28,17 @@ pub(crate) fn misuse(text: impl Into<String>) -> PyErr {
 pub(crate) fn refused(refusal: Refusal) -> PyErr {
     let text = refusal.to_string();
     classes::Refused::new_err((text, refusal.name(), refusal.is_temporary()))
+}
+
+/// Blocks that an allocator did not take.
+pub(crate) fn not_taken(error: PlaceError) -> PyErr {
+    match error {
+        PlaceError::Busy { .. } | PlaceError::Overlapping { .. } => {
+            classes::Refused::new_err((error.to_string(), "not-free", true))
+        }
+        PlaceError::NoRoom => refused(Refusal::TableFull),
+        other => misuse(other.to_string()),
+    }
 }
 
 /// A change that the controller did not carry out.

@@ -213,3 +213,80 @@ def test_controller():
     assert controller.statistics()["free"] == 48
     with pytest.raises(meshalloc.Refused):
         controller.submit(5, (8, 8), now=23, wait=False)
+
+
+@pytest.mark.parametrize(
+    "machine, sides, strategy",
+    [
+        ("mesh 9x7", (9, 7), "first-fit"),
+        ("mesh 9x7", (9, 7), "free-submesh-list"),
+        ("torus 4x3x5", (4, 3, 5), "naive"),
+    ],
+)
+def test_given_blocks_are_taken_and_an_allocator_is_restored(machine, sides, strategy):
+    """Against a set of processors for each allocation."""
+    allocator = meshalloc.Allocator(machine, strategy)
+    rng = random.Random(2)
+    held = {}
+    refused = 0
+    for step in range(300):
+        busy = set().union(*held.values())
+        if step % 50 == 49:
+            state = allocator.save()
+            names = {int(allocation): nodes for allocation, nodes in held.items()}
+            allocator = meshalloc.Allocator(machine, strategy)
+            allocator.restore(state)
+            for allocation in held:
+                with pytest.raises(meshalloc.Misuse):
+                    allocator.release(allocation)
+            held = {allocator.renew(name): nodes for name, nodes in names.items()}
+            assert allocator.save() == allocator.save()
+        elif held and rng.random() < 0.4:
+            allocation = rng.choice(list(held))
+            assert allocator.release(allocation) == len(held.pop(allocation))
+        else:
+            extent = tuple(rng.randint(1, 1 + side // 3) for side in sides)
+            if "mesh" in machine:
+                most = [side - length for side, length in zip(sides, extent, strict=True)]
+            else:
+                most = [side - 1 for side in sides]
+            start = tuple(rng.randint(0, last) for last in most)
+            nodes = covered((start, extent), sides)
+            if nodes & busy:
+                with pytest.raises(meshalloc.Refused) as error:
+                    allocator.allocate_at(start, extent)
+                assert error.value.reason == "not-free"
+                refused += 1
+            else:
+                allocation = allocator.allocate_at(start, extent)
+                held[allocation] = nodes
+                if all(length < side for length, side in zip(extent, sides, strict=True)):
+                    assert allocator.blocks(allocation) == [(start, extent)]
+        expected = np.zeros(sides, bool)
+        for node in set().union(*held.values()):
+            expected[node] = True
+        assert (allocator.occupancy() == expected).all()
+    assert refused and held
+
+
+def test_what_cannot_be_taken_or_restored():
+    allocator = meshalloc.Allocator("mesh 8x8", "buddy")
+    with pytest.raises(meshalloc.Misuse, match="none that the strategy gives"):
+        allocator.allocate_at((0, 0), (3, 2))
+    with pytest.raises(meshalloc.Misuse, match="no block of the mesh"):
+        allocator.allocate_at((7, 0), (2, 2))
+    with pytest.raises(meshalloc.Misuse, match="at most 1 blocks"):
+        allocator.allocate_blocks([((0, 0), (1, 1)), ((1, 1), (1, 1))])
+    with pytest.raises(meshalloc.Misuse, match="no block was named"):
+        allocator.allocate_blocks([])
+    held = allocator.allocate_at((4, 4), (4, 4))
+    state = allocator.save()
+    for damaged in [b"", state[:-1], bytes([state[0] ^ 1]) + state[1:], b"checkpoint"]:
+        with pytest.raises(meshalloc.Misuse):
+            allocator.restore(damaged)
+        assert allocator.free == 64
+    with pytest.raises(meshalloc.Misuse):
+        allocator.release(held)
+    own = meshalloc.Allocator("mesh 8x8", lambda occupancy, request: None)
+    with pytest.raises(meshalloc.Misuse, match="strategy of the core"):
+        own.save()

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Controller;
 use crate::checkpoint::{
-    COUNT_MAX, FORMAT, ItemKind, Numbers, Reader, RestoreError, SaveError, Writer, consistent,
+    COUNT_MAX, FORMAT, ItemKind, Numbers, Reader, RestoreError, SaveError, Writer, block_from_ends,
+    consistent,
 };
 use crate::checksum::Crc32;
 use crate::grid::{Block, Grid};
@@ -68,21 +69,6 @@ fn block_to_numbers(grid: &Grid, block: Block) -> (u32, Option<u32>) {
         (first, last) if first == last => (2 * first, None),
         (first, last) => (2 * first + 1, Some(last)),
     }
-}
-
-/// The block between two nodes, along rings upwards from the first.
-fn block_from_ends(grid: &Grid, (first, last): (u32, u32)) -> Result<Block, RestoreError> {
-    let ends = grid.coordinates(NodeId(first));
-    let (start, end) = ends
-        .zip(grid.coordinates(NodeId(last)))
-        .ok_or(RestoreError::Inconsistent)?;
-    let extent = |at: usize| {
-        let [from, to, side] = [start[at], end[at], grid.side(at)].map(u32::from);
-        (to + side - from) % side + 1
-    };
-    let block = grid.encode(|at| start[at].into(), extent);
-    consistent(grid.contains(block))?;
-    Ok(block)
 }
 
 impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
@@ -416,13 +402,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Restoring<'_, '_, S, D> {
             }
             ItemKind::Leases => return Err(RestoreError::Format),
             ItemKind::Head | ItemKind::End => {
-                let (items, checksum) = from.take::<(u32, [u8; 4])>()?;
-                if items != self.items {
-                    return Err(RestoreError::Incomplete);
-                }
-                if checksum != self.checksum.with(before).to_le_bytes() {
-                    return Err(RestoreError::Damaged);
-                }
+                from.end(self.items, self.checksum.with(before))?;
             }
         }
         self.items += 1;

@@ -263,6 +263,14 @@ impl ServedStrategy for AnyStrategy<'_> {
         self.machine()
     }
 
+    fn gives(&self, grid: &Grid, block: Block) -> bool {
+        let begins_where_it_may = self.workspace().rule().is_none_or(|rule| {
+            let steps = rule.steps(&grid.extent(block));
+            steps.allow(grid, grid.ends(block).0)
+        });
+        begins_where_it_may && demands_exactly(self, grid, block)
+    }
+
     fn list_capacity(&self) -> u32 {
         self.workspace().list.len() as u32
     }

@@ -17,7 +17,7 @@ use crate::blocks::Draft;
 #[cfg(feature = "restore")]
 use crate::checkpoint::{Reader, RestoreError, Writer};
 use crate::error::{ConfigureError, Refusal};
-use crate::grid::{Block, Grid};
+use crate::grid::{Block, Grid, Shape};
 use crate::machine::Machine;
 use crate::mesh::Sides;
 use crate::occupancy::Occupancy;
@@ -221,6 +221,12 @@ pub trait ServedStrategy: Strategy {
         None
     }
 
+    /// Whether a strategy that gives one block to a request may give this one, which is within the
+    /// machine.
+    fn gives(&self, grid: &Grid, block: Block) -> bool {
+        demands_exactly(self, grid, block)
+    }
+
     /// The entries for which its list has room.
     fn list_capacity(&self) -> u32 {
         0
@@ -260,6 +266,18 @@ pub struct Room {
     pub jobs: u32,
 }
 
+/// Whether a request for the extents of this block is one for exactly its processors.
+pub(crate) fn demands_exactly(
+    strategy: &(impl Strategy + ?Sized),
+    machine: &Grid,
+    block: Block,
+) -> bool {
+    // No request names a shape that is too large for one.
+    let shape = Shape::new(&machine.extent(block));
+    let demand = |shape| demand_on(strategy, machine, &Request::new(shape));
+    shape.is_err() || shape.is_ok_and(|shape| demand(shape) == Ok(machine.area(block)))
+}
+
 /// The number of free processors that the request takes on the machine.
 ///
 /// # Errors
@@ -269,7 +287,7 @@ pub struct Room {
 #[cfg_attr(target_os = "none", inline)]
 #[cfg_attr(not(target_os = "none"), inline(always))]
 pub(crate) fn demand_on(
-    strategy: &impl Strategy,
+    strategy: &(impl Strategy + ?Sized),
     machine: &Grid,
     request: &Request,
 ) -> Result<u32, Refusal> {

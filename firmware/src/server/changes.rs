@@ -220,7 +220,7 @@ impl<K: Keep> Server<'_, K> {
         port: &mut P,
     ) -> Result<(), P::Error> {
         let view = view(&self.controller, self.has_work());
-        if view.status.left > 0 {
+        if view.left() > 0 {
             return self.front.refuse(order, &view, port);
         }
         // Leases that were given under a virtual clock go on under another one.

@@ -376,7 +376,7 @@ impl Front {
         view: &View<'_, '_>,
         line: &mut W,
     ) -> Result<(), W::Error> {
-        let left = view.status.left;
+        let left = view.left();
         #[cfg(feature = "machine")]
         if let Asked::Largest = order.asked {
             let busy = Err(Error::Busy { left });
@@ -447,7 +447,7 @@ impl Front {
                 boot: self.boot,
                 number,
             },
-            events: view.status.events,
+            events: view.events(),
             origin: self.origin,
             software: cut(SOFTWARE),
             build: cut(BUILD),
@@ -495,8 +495,8 @@ const fn is_too_late(message: &ClientMessage) -> bool {
 /// Makes the events those after this one. In place: they take a fifth of a kilobyte.
 fn collect(events: &mut Events, view: &View<'_, '_>, since: u64) {
     let Events { list, latest, left } = events;
-    *latest = view.status.events;
-    *left = view.status.left;
+    *latest = view.events();
+    *left = view.left();
     // The client asks for those that have no room.
     list.extend(view.events_since(since).take(EVENTS_MAX));
 }

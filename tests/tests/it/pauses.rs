@@ -50,7 +50,7 @@ fn look(view: &View<'_, '_>) {
     for (job, _) in jobs {
         assert!(view.job(job).is_ok());
     }
-    assert!(view.status.left > 0, "the work itself is left");
+    assert!(view.left() > 0, "the work itself is left");
 }
 
 /// The outcome of a change that is carried out in slices, with as many pauses as there can be.

@@ -1,0 +1,306 @@
+//! Saving the state of an allocator without jobs and restoring it: [`RestoringAllocator`]. The form
+//! is in [`checkpoint`](crate::checkpoint).
+
+use serde::{Deserialize, Serialize};
+
+use super::Allocator;
+use crate::checkpoint::{
+    ALLOCATOR_FORMAT, ItemKind, Numbers, Reader, RestoreError, Writer, block_from_ends, consistent,
+};
+use crate::checksum::Crc32;
+use crate::grid::{Block, Grid};
+use crate::handle::{Allocation, AllocationError};
+use crate::node::NodeId;
+use crate::pool::{Link, NONE};
+use crate::strategy::{Strategy, StrategyKind};
+
+/// What comes first.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Head {
+    machine: Grid,
+    strategy: StrategyKind,
+    /// That of the handles.
+    epoch: u32,
+}
+
+/// A cell of the pool that holds a block.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct SavedBlock {
+    cell: u32,
+    /// Odd if an allocation begins here, else the cell follows the one before.
+    ticket: u32,
+    /// The first and the last processor.
+    ends: (u32, u32),
+}
+
+impl<'m> Allocator<'m> {
+    /// Hands over all that later decisions depend on, in parts of at most
+    /// [`PART_MAX`](crate::PART_MAX) bytes, for [`Allocator::restore`]. It reads only: saved twice,
+    /// the parts are the same.
+    ///
+    /// # Errors
+    ///
+    /// The first error that `part` returns, which is not called again.
+    ///
+    /// # Time complexity
+    ///
+    /// O(blocks), and O(words) if a processor is faulty.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use meshalloc::{
+    ///     Allocation, Allocator, AllocatorStorage, Mesh, Request, StrategyKind, storage,
+    /// };
+    ///
+    /// type Memory = storage!(mesh 8 x 8, strategies [FirstFit], allocations 10);
+    /// let machine = Mesh::new(8, 8)?.into();
+    /// let (mut one, mut other) = (Memory::new(), Memory::new());
+    /// let mut saved = Allocator::new(one.memory(), machine, StrategyKind::FirstFit)?;
+    /// let wide = saved.allocate(&Request::submesh(8, 6))?;
+    /// let mut parts = Vec::new();
+    /// saved.save(&mut |part| {
+    ///     parts.push(part.to_vec());
+    ///     Ok::<(), core::convert::Infallible>(())
+    /// })?;
+    /// let number = wide.into_raw();
+    ///
+    /// let mut allocator = Allocator::new(other.memory(), machine, StrategyKind::FirstFit)?;
+    /// let mut restoring = allocator.restore();
+    /// for part in &parts {
+    ///     restoring.part(part)?;
+    /// }
+    /// restoring.finish()?;
+    /// let wide = allocator.renew(&Allocation::from_raw(number))?;
+    /// assert_eq!(allocator.release(wide)?, 48);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn save<E>(&self, part: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+        let mut outcome = Ok(());
+        let mut emit = |bytes: &[u8]| {
+            if outcome.is_ok() {
+                outcome = part(bytes);
+            }
+        };
+        let mut to = Writer::new(&mut emit);
+        let grid = self.occupancy.grid();
+        let head = Head {
+            machine: *grid,
+            strategy: self.strategy.kind(),
+            epoch: self.tickets.epoch(),
+        };
+        to.put(&(ALLOCATOR_FORMAT, head));
+        to.begin(ItemKind::Blocks);
+        for first in self.tickets.heads() {
+            for (cell, block) in self.pool.cells_from(first) {
+                to.put(&SavedBlock {
+                    cell,
+                    ticket: self.tickets.ticket(cell),
+                    ends: grid.ends(block),
+                });
+            }
+        }
+        to.begin(ItemKind::FreeSlots);
+        let free = self.pool.free_cells();
+        to.put_numbers(free.map(|cell| (cell, Some(self.tickets.ticket(cell)))));
+        to.begin(ItemKind::Faults);
+        let faulty = self.occupancy.faulty_nodes();
+        to.put_numbers(faulty.map(|node| (node.0, None)));
+        to.begin(ItemKind::Strategy);
+        self.strategy.save(&mut to);
+        to.finish();
+        outcome
+    }
+
+    /// Begins to restore the parts that [`Allocator::save`] has handed over. The present state is
+    /// forgotten at once, and handles made so far are foreign from then on. The memory may differ
+    /// from that of the allocator that was saved, as long as it suffices.
+    pub fn restore(&mut self) -> RestoringAllocator<'_, 'm> {
+        self.forget();
+        RestoringAllocator {
+            allocator: self,
+            stage: None,
+            items: 0,
+            epoch: 0,
+            last: NONE,
+            last_free: NONE,
+            cells: 0,
+            checksum: Crc32::new(),
+            outcome: Ok(()),
+            is_finished: false,
+        }
+    }
+
+    /// The handle of an allocation that was saved: `was` is the handle that the allocator had given
+    /// before it was [saved](Allocator::save). Handles of before and after differ, so that none is
+    /// taken for that of another allocator. Two handles that are renewed from one are equal.
+    ///
+    /// # Errors
+    ///
+    /// `Foreign` when no checkpoint was restored, or the allocator of the checkpoint did not make
+    /// the handle; `Stale` when it was released before.
+    pub fn renew(&self, was: &Allocation) -> Result<Allocation, AllocationError> {
+        self.tickets.renew(was)
+    }
+
+    /// Forgets all allocations and faults. Their handles are foreign.
+    fn forget(&mut self) {
+        self.clear(*self.occupancy.grid());
+        self.tickets.forget();
+    }
+}
+
+/// An allocator that is being restored: give it the parts in order, then
+/// [`RestoringAllocator::finish`].
+///
+/// From the same parts it becomes an allocator that decides exactly as the one that was saved.
+/// Parts may be any bytes; whatever does not describe a state is an error. After an error, or when
+/// it is dropped before it is finished, all processors are free; machine and strategy are those of
+/// the checkpoint if they were read, else the allocator's own.
+#[derive(Debug)]
+pub struct RestoringAllocator<'a, 'm> {
+    allocator: &'a mut Allocator<'m>,
+    /// What the latest item was about; `None` before the first.
+    stage: Option<ItemKind>,
+    items: u32,
+    /// That of the handles that were saved.
+    epoch: u32,
+    /// The latest cell with a block.
+    last: Link,
+    /// The latest free cell.
+    last_free: Link,
+    /// The cells so far.
+    cells: u32,
+    /// Of the parts that were taken.
+    checksum: Crc32,
+    outcome: Result<(), RestoreError>,
+    is_finished: bool,
+}
+
+impl RestoringAllocator<'_, '_> {
+    /// Takes the next part.
+    ///
+    /// # Errors
+    ///
+    /// Any [`RestoreError`]. After one every part is answered by the same.
+    ///
+    /// # Time complexity
+    ///
+    /// O(words) for each block, and once, behind the last fault, what the strategy takes to begin
+    /// with an occupancy.
+    pub fn part(&mut self, part: &[u8]) -> Result<(), RestoreError> {
+        let mut reader = Reader::new(part);
+        while self.outcome.is_ok() && reader.left() > 0 {
+            let before = &part[..part.len() - reader.left()];
+            self.outcome = self.item(&mut reader, before);
+        }
+        self.checksum.update(part);
+        self.outcome
+    }
+
+    /// The last part was taken: the allocator is restored.
+    ///
+    /// # Errors
+    ///
+    /// That of an earlier part; `Incomplete` if something is missing.
+    pub fn finish(mut self) -> Result<(), RestoreError> {
+        self.outcome?;
+        if self.stage != Some(ItemKind::End) {
+            return Err(RestoreError::Incomplete);
+        }
+        self.allocator.tickets.set_renewed(self.epoch);
+        self.is_finished = true;
+        Ok(())
+    }
+
+    /// Takes the next item; `before` is what is before it in its part.
+    fn item(&mut self, from: &mut Reader<'_>, before: &[u8]) -> Result<(), RestoreError> {
+        let Some(stage) = self.stage else {
+            return self.head(from);
+        };
+        let kind = from.take()?;
+        if kind < stage || stage == ItemKind::End {
+            return Err(RestoreError::Incomplete);
+        }
+        if kind >= ItemKind::Strategy && stage < ItemKind::Strategy {
+            consistent(self.allocator.pool.is_restored(self.cells))?;
+            self.allocator.end_restoring();
+        }
+        match kind {
+            ItemKind::Blocks => self.block(from.take()?)?,
+            ItemKind::FreeSlots => self.free_cells(&from.take::<Numbers>()?)?,
+            ItemKind::Faults => {
+                for node in from.take::<Numbers>()? {
+                    consistent(self.allocator.restore_fault(NodeId(node)))?;
+                }
+            }
+            ItemKind::Strategy => self.allocator.strategy.restore(from)?,
+            ItemKind::End => from.end(self.items, self.checksum.with(before))?,
+            _ => return Err(RestoreError::Incomplete),
+        }
+        self.items += 1;
+        self.stage = Some(kind);
+        Ok(())
+    }
+
+    fn head(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
+        if from.take() != Ok((ItemKind::Head, ALLOCATOR_FORMAT)) {
+            return Err(RestoreError::Format);
+        }
+        let Head {
+            machine,
+            strategy,
+            epoch,
+        } = from.take()?;
+        let checked = self.allocator.check(&machine, strategy);
+        checked.map_err(RestoreError::Configure)?;
+        self.allocator.switch(machine, strategy);
+        self.allocator.pool.begin_restoring();
+        self.epoch = epoch;
+        (self.items, self.stage) = (1, Some(ItemKind::Head));
+        Ok(())
+    }
+
+    fn block(&mut self, saved: SavedBlock) -> Result<(), RestoreError> {
+        let Allocator {
+            occupancy,
+            pool,
+            tickets,
+            ..
+        } = &mut *self.allocator;
+        let block = block_from_ends(occupancy.grid(), saved.ends)?;
+        consistent(occupancy.is_free(block))?;
+        let before = if saved.ticket % 2 == 1 {
+            NONE
+        } else {
+            consistent(self.last != NONE)?;
+            self.last
+        };
+        self.last = pool.restore_cell(saved.cell, block, before)?;
+        tickets.restore(self.last, saved.ticket)?;
+        occupancy.take(block);
+        self.cells += 1;
+        Ok(())
+    }
+
+    fn free_cells(&mut self, numbers: &[u32]) -> Result<(), RestoreError> {
+        let (pairs, rest) = numbers.as_chunks::<2>();
+        consistent(rest.is_empty())?;
+        let Allocator { pool, tickets, .. } = &mut *self.allocator;
+        for &[cell, ticket] in pairs {
+            consistent(ticket % 2 == 0)?;
+            self.last_free = pool.restore_cell(cell, Block::NONE, self.last_free)?;
+            tickets.restore(self.last_free, ticket)?;
+            self.cells += 1;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for RestoringAllocator<'_, '_> {
+    fn drop(&mut self) {
+        if !self.is_finished {
+            self.allocator.forget();
+        }
+    }
+}
