@@ -21,6 +21,8 @@ def slice_of_four_hosts():
     # Workers of Ray ask this folder's `libtpu` for coordinates.
     paths = [str(pathlib.Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
+    # A busy machine answers late whether a host lives.
+    os.environ["RAY_health_check_timeout_ms"] = "60000"
     # On Kubernetes each host has it.
     os.environ["TPU_NAME"] = "slice-0"
     cluster = Cluster(
@@ -43,6 +45,13 @@ def slice_of_four_hosts():
     yield
     ray.shutdown()
     cluster.shutdown()
+
+
+def granted(group):
+    """Returns when Ray has reserved the hosts of a group."""
+    is_granted = group.placement_group.wait(60)
+    alive = [node["Alive"] for node in ray.nodes()]
+    assert is_granted, f"{group.bundle_label_selector} is not granted; hosts alive: {alive}"
 
 
 def give_back(group):
@@ -75,7 +84,7 @@ def test_ray_grants_what_is_advised(slice_of_four_hosts):
                 assert len(idle) < 3
                 continue
             group = subslice_placement_group(shape, "v6e", subslice_index=index)
-            assert group.placement_group.wait(60), f"{policy}: {shape} at {index} is not granted"
+            granted(group)
             nodes = placement_group_table(group.placement_group)["bundles_to_node_id"].values()
             workers = sorted(by_node[node]["ray.io/tpu-worker-id"] for node in nodes)
             assert group.subslice_index == index
@@ -92,13 +101,15 @@ def test_ray_grants_what_is_advised(slice_of_four_hosts):
 def test_ray_alone_takes_used_up_hosts_for_idle(slice_of_four_hosts):
     """What the page says of Ray 2.60.0: a host has no entry for chips that are all used."""
     first = subslice_placement_group("2x4", "v6e")
-    assert first.placement_group.wait(60) and first.subslice_index == 0
+    granted(first)
+    assert first.subslice_index == 0
     second = subslice_placement_group("2x4", "v6e")
     assert second.subslice_index == 0 and not second.placement_group.wait(3)
     second.shutdown()
     labels, idle = meshalloc.ray.state()
     index = meshalloc.ray.Advisor(labels, "ray").choose("2x4", idle)
     third = subslice_placement_group("2x4", "v6e", subslice_index=index)
-    assert index == 1 and third.placement_group.wait(60)
+    granted(third)
+    assert index == third.subslice_index == 1
     give_back(first)
     give_back(third)
