@@ -4,17 +4,23 @@
 //!
 //! In the order of a Gray code each occupancy follows from the one before by a single fault or
 //! repair. So a strategy updates its data 65,536 times in a row on 16 nodes, and again by every
-//! grant and release. There the naive form answers at every fifth occupancy.
+//! grant and release. There the naive form answers at every fifth occupancy, without the feature
+//! `exhaustive` at every 25th.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use meshalloc::{Grid as Machine, PageOrder, StrategyKind};
 use meshalloc_tests::convert::{self, is_served};
+use meshalloc_tests::exhaustive;
 use meshalloc_tests::grid::Grid;
 use meshalloc_tests::random::Random;
 use meshalloc_tests::rig::{cube, mesh};
 use meshalloc_tests::strategy::counts_processors;
 use meshalloc_tests::survey::{Compare, Survey, occupancies, requests, survey};
+
+/// On 4 x 4 the naive form answers at one occupancy of so many. Odd: with an even number the first
+/// nodes would not have all patterns of the Gray code.
+const PART: usize = exhaustive(5, 25) as usize;
 
 /// Sides that fit a 4 x 4 mesh only turned, folded or in another shape, and some that never fit.
 const LONG: [(u32, u32); 20] = [
@@ -85,12 +91,11 @@ fn answers_as_its_naive_form(kind: StrategyKind) {
     // If only the number of processors matters, most of these requests are the same;
     // `io_processors` compares the others.
     let on_4_by_4 = match kind {
-        StrategyKind::Naive => Compare::Every(5),
+        StrategyKind::Naive => Compare::Every(PART),
         // Every draw of its generator is compared.
         StrategyKind::Random { .. } => Compare::WithModel,
         _ if counts_processors(kind) => Compare::Nothing,
-        // Odd: with an even number the first nodes would not have all patterns of the Gray code.
-        _ => Compare::Every(5),
+        _ => Compare::Every(PART),
     };
     let machines = [
         (mesh(4, 4), on_4_by_4),
@@ -123,8 +128,8 @@ fn answers_as_its_naive_form(kind: StrategyKind) {
     let (nodes_max, rounds) = match kind {
         StrategyKind::LeastExpectedBlocking { .. } | StrategyKind::LebEstimates { .. } => (6, 1),
         StrategyKind::FreeSubmeshList => (12, 2),
-        StrategyKind::BestFit | StrategyKind::BusyList => (12, 6),
-        _ => (12, 12),
+        StrategyKind::BestFit | StrategyKind::BusyList => (12, exhaustive(6, 2)),
+        _ => (12, exhaustive(12, 4)),
     };
     let compared = |machine: Machine, grid: &Grid| match grid.nodes() {
         nodes if nodes <= nodes_max => over(kind, machine, occupancies(grid), Compare::WithModel),
