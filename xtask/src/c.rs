@@ -17,7 +17,7 @@ use meshalloc_firmware::boards::{self, Info};
 
 use crate::licences;
 use crate::setup;
-use crate::shell::{cmd, root, run, shell, succeeds, target_dir};
+use crate::shell::{cmd, root, run, shell, skipped, succeeds, target_dir};
 use crate::tables::{Table, code};
 
 /// The options of `cargo xtask c`.
@@ -66,7 +66,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     run!("cargo clippy --package meshalloc-c --all-targets -- -D warnings")?;
     let programs = "type cc c++ make cmake pkg-config";
     if let Err(reason) = setup::packages("gcc g++ make cmake pkg-config", programs) {
-        println!("SKIPPED: tests and examples in C: {reason:#}");
+        skipped!("tests and examples in C: {reason:#}");
         return Ok(());
     }
     run!("cargo test --package meshalloc-c -- --show-output")?;
@@ -75,7 +75,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let programs = "type arm-none-eabi-gcc arm-none-eabi-size";
     match setup::packages("gcc-arm-none-eabi libnewlib-arm-none-eabi", programs) {
         Ok(()) => firmware(options)?,
-        Err(reason) => println!("SKIPPED: firmware for Cortex-M: {reason:#}"),
+        Err(reason) => skipped!("firmware for Cortex-M: {reason:#}"),
     }
     zephyr()
 }
@@ -258,7 +258,7 @@ fn zephyr() -> Result<()> {
         ("west --version", "west is not installed"),
     ] {
         if !succeeds(probe) {
-            println!("SKIPPED: application for Zephyr: {missing}");
+            skipped!("application for Zephyr: {missing}");
             return Ok(());
         }
     }

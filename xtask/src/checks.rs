@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 
 use crate::setup;
-use crate::shell::{run, shell, target_dir};
+use crate::shell::{run, shell, skipped, target_dir};
 
 /// The options of `cargo xtask fuzz`.
 #[derive(clap::Args)]
@@ -56,7 +56,7 @@ pub(crate) fn slurm() -> Result<()> {
     // Some of these programs cannot run without a configuration.
     let programs = "type munged mungekey slurmctld slurmd sbatch scontrol sinfo scancel";
     if let Err(reason) = setup::packages("slurm-wlm munge", programs) {
-        println!("SKIPPED: {reason:#}");
+        skipped!("{reason:#}");
         return Ok(());
     }
     run!("cargo build --bin host-sim")?;

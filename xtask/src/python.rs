@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 
 use crate::setup;
-use crate::shell::{cmd, root, run, shell, target_dir};
+use crate::shell::{cmd, root, run, shell, skipped, target_dir};
 
 /// The options of `cargo xtask python`.
 #[derive(clap::Args)]
@@ -65,7 +65,7 @@ pub(crate) fn environment(name: &str, list: &str) -> Result<Option<PathBuf>> {
         "python3 -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))'";
     if let Err(reason) = setup::packages("python3-venv", is_new_enough) {
         let expected = "python3 of 3.11 or later with venv and pip";
-        println!("SKIPPED: tests in Python: expected {expected}: {reason:#}");
+        skipped!("tests in Python: expected {expected}: {reason:#}");
         return Ok(None);
     }
     let folder = root().join(target_dir()).join(name);
@@ -74,7 +74,7 @@ pub(crate) fn environment(name: &str, list: &str) -> Result<Option<PathBuf>> {
         run!("python3 -m venv {folder}")?;
     }
     if let Err(reason) = pip(&python).args(["--requirement", list]).run() {
-        println!("SKIPPED: tests in Python: pip cannot install {list}: {reason:#}");
+        skipped!("tests in Python: pip cannot install {list}: {reason:#}");
         return Ok(None);
     }
     Ok(Some(python))

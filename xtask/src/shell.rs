@@ -2,6 +2,7 @@
 
 use std::env;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use xshell::Shell;
 
@@ -45,7 +46,18 @@ macro_rules! run {
     };
 }
 
-pub(crate) use {cmd, run};
+/// Says what is left out, and why, in the form that the summary of `cargo xtask test` repeats.
+macro_rules! skipped {
+    ($($reason:tt)*) => {{
+        crate::shell::HAS_SKIPPED.store(true, std::sync::atomic::Ordering::Relaxed);
+        println!("SKIPPED: {}", format_args!($($reason)*));
+    }};
+}
+
+/// Whether something was left out, so that a step has not passed in full.
+pub(crate) static HAS_SKIPPED: AtomicBool = AtomicBool::new(false);
+
+pub(crate) use {cmd, run, skipped};
 
 /// Whether this line of a POSIX shell succeeds. Shows nothing.
 pub(crate) fn succeeds(line: &str) -> bool {

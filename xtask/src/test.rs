@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::env;
 use std::process::Command;
+use std::sync::atomic::Ordering;
 use std::thread;
 
 use anyhow::{Context, Result, ensure};
@@ -11,7 +12,7 @@ use meshalloc_firmware::boards::{BOARDS, Info};
 
 use crate::image::{self, MAIN, ONE_OF_EACH};
 use crate::python::{self, WITH_PYTHON};
-use crate::shell::{run, shell, succeeds, target_dir};
+use crate::shell::{HAS_SKIPPED, run, shell, skipped, succeeds, target_dir};
 use crate::stamp::Stamp;
 use crate::steps::{Steps, UNCHANGED};
 use crate::{board, c, docs, panics, setup, size, web};
@@ -80,7 +81,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Runs a step, unless it has passed with the same files.
+/// Runs a step, unless it has passed in full with the same files.
 fn run_step(step: &Step, again: bool) -> Result<()> {
     let stamp = Stamp::of(step.name, step.files)?;
     if !again && stamp.is_green() {
@@ -89,6 +90,10 @@ fn run_step(step: &Step, again: bool) -> Result<()> {
     }
     stamp.remove()?;
     (step.run)()?;
+    // A missing tool may be there next time.
+    if HAS_SKIPPED.load(Ordering::Relaxed) {
+        return Ok(());
+    }
     stamp.write()
 }
 
@@ -217,7 +222,7 @@ const BOARD: &[Step] = &[
     step(All, "core with its oldest Rust", CORE, oldest_rust),
     step(All, "dependencies", &["deny.toml"], || {
         if !succeeds("cargo deny --version") {
-            println!("SKIPPED: cargo-deny is not installed (cargo install cargo-deny)");
+            skipped!("cargo-deny is not installed (cargo install cargo-deny)");
             return Ok(());
         }
         run!("cargo deny check bans licenses sources")
@@ -336,7 +341,7 @@ fn oldest_rust() -> Result<()> {
     let version = version.context("core/Cargo.toml names no rust-version")?;
     let version = format!("{version}.0");
     if let Err(reason) = setup::toolchain(&version) {
-        println!("SKIPPED: {reason:#}");
+        skipped!("{reason:#}");
         return Ok(());
     }
     let target = target_dir().join("oldest");

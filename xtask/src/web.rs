@@ -8,7 +8,7 @@ use base64::prelude::BASE64_STANDARD;
 use xshell::Cmd;
 
 use crate::setup::{self, WEB};
-use crate::shell::{cmd, root, shell, succeeds, target_dir};
+use crate::shell::{cmd, root, shell, skipped, succeeds, target_dir};
 
 /// The options of `cargo xtask web`.
 #[derive(clap::Args)]
@@ -83,7 +83,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     command("clippy").args(["--", "-Dwarnings"]).run()?;
     if !succeeds("chromium --version") {
-        println!("SKIPPED: the page in a browser: chromium is not installed");
+        skipped!("the page in a browser: chromium is not installed");
         return Ok(());
     }
     let address = format!("file://{}", page().display());
