@@ -78,6 +78,22 @@ def test_grants_are_those_of_the_golden_file_and_come_back():
     assert [kind["kind"] for kind in yaml.safe_load_all(text)] == ["Slice"] * 5
 
 
+def test_slices_of_a_cluster_are_taken_again():
+    cluster = Cluster(nodes())
+    allocator = meshalloc.Allocator(cluster.machine, "cubes")
+    for slice in [
+        Slice("a", "4x4x8", ("4x4x4-0-0-0-0", "4x4x4-2-0-0-0")),
+        Slice("b", "2x2x2", ("2x2x2-1-0-1-1",)),
+    ]:
+        allocation = allocator.allocate_blocks(cluster.blocks(slice))
+        assert allocator.blocks(allocation) == cluster.blocks(slice)
+    assert allocator.free == 64 - 8
+    with pytest.raises(meshalloc.Refused):
+        allocator.allocate((4, 4, 4))
+    grant = allocator.blocks(allocator.allocate((2, 4, 4)))
+    assert cluster.slice("c", "2x4x4", grant).partition_ids == ("2x4x4-1-1-0-0",)
+
+
 def test_every_partition_has_a_place_of_its_own():
     cluster = Cluster(nodes(1))
     for shape, extent in SHAPES.items():
