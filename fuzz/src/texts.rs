@@ -7,7 +7,7 @@ use std::path::Path;
 use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{Change, Commit, Configuration, Controller, Flags, Grid, Machine, Mesh, NodeId};
 use meshalloc_host_sim::replay;
-use meshalloc_sim::scenario::{self, Foreign};
+use meshalloc_sim::scenario::{Foreign, Study};
 use meshalloc_sim::workload::{Columns, Log, LogForm, LogOptions};
 
 use crate::board;
@@ -52,14 +52,15 @@ pub fn swf(bytes: &[u8]) {
     }
 }
 
-/// The file of a scenario or of a sweep is refused, or has points.
+/// The file of a scenario is refused, or has points.
 ///
 /// # Panics
 ///
 /// If it has none.
 pub fn scenario(bytes: &[u8]) {
     if let Ok(text) = str::from_utf8(bytes)
-        && let Ok(points) = scenario::grid_of(text, Path::new("any.toml"), Foreign::default(), 16)
+        && let Ok(study) = Study::of_text(text, Path::new("any.toml"), Foreign::default())
+        && let Ok(points) = study.points(Some(16), &|_| Ok(()))
     {
         assert!((1..=16).contains(&points.len()));
     }

@@ -36,8 +36,6 @@ use crate::run::{self, RunArgs};
 use crate::saturation::{self, SaturationArgs};
 use crate::schema::{self, SchemaArgs};
 use crate::settings::{self, FormatArgs, Given, Takes, only};
-use crate::slurm::{self, SlurmArgs};
-use crate::sweep::command::{self as sweep, SweepArgs};
 use crate::traffic::{self, TrafficArgs};
 use crate::view::{self, ViewArgs};
 use meshalloc_sim::backend::{Backends, InProcessBackends};
@@ -57,9 +55,11 @@ pub struct Cli {
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    /// Run one scenario: a workload through one or several strategies
+    /// Run a workload through one or several strategies; any setting may have several values
     ///
-    /// Times are in seconds of virtual time, or in cycles where jobs send messages (--pattern).
+    /// Several values are separated by commas, or a range: --load .3,.4 or --load .3..:.7:.1. Every
+    /// combination of values is a point. The first setting with several values has the rows of the
+    /// tables. Times are in seconds of virtual time, or in cycles where jobs send messages (--pattern).
     /// Results have 95 % confidence intervals over replications, and all strategies get the same
     /// jobs. More replications narrow the intervals, but not those of a resampled log.
     #[command(after_help = RUN_EXAMPLES)]
@@ -73,24 +73,14 @@ enum Command {
     /// Carry out a file of operations and print the result of each, one JSON object a line
     #[command(after_help = REPLAY_FORMAT)]
     Replay(ReplayArgs),
-    /// Run a grid of scenarios, resumable after an interruption; write CSV and JSON
-    #[command(after_help = SWEEP_FORMAT)]
-    Sweep(SweepArgs),
-    /// Divide a sweep, or a paper's full reproduction, among the tasks of a Slurm job array: write
-    /// its scripts
-    ///
-    /// Task I of N computes shard I of N. A second job, after the array, merges the shards. Slurm
-    /// queues a lost or killed task again, and it continues from its last complete point. All nodes
-    /// must see this program, FILE and DIR under the same paths.
-    Slurm(SlurmArgs),
-    /// Compare strategies over several loads: tables, and with --output a picture (SVG)
+    /// Compare strategies over several loads: as run, with other defaults and a picture (SVG)
     ///
     /// Without options it takes about ten seconds on two processors. It uses all processors.
     Compare(Box<CompareArgs>),
     /// Measure the utilization of each strategy at saturation, while jobs always wait
     ///
     /// All strategies get the same jobs in the same order.
-    Saturation(SaturationArgs),
+    Saturation(Box<SaturationArgs>),
     /// Measure latency and throughput of the network: messages at given rates, without jobs
     ///
     /// Wormhole switching, dimension-ordered routes; times are in cycles. The latency of a message
@@ -146,12 +136,17 @@ Examples:
   host-sim run --mesh 16x22 --swf log.swf.gz --partition 2 --format json
   host-sim run --mesh 16x16 --strategy ff,as --pattern all-to-all --arrival-rate 0.00005
   host-sim run --scenario paper.toml --seed 7
+  host-sim run --load .3..:.5:.05 --scheduler fcfs,easy --strategy ff,fsl --save out/loads
 
-A scenario file is TOML; its keys are the options above without the dashes, except --scenario,
---format, --threads, --search-time, --jobs-output, --plot, --plot-output and --replace:
+A scenario file is TOML; its keys are the options above without the dashes, except those from
+--scenario to --merge below \"Options\", \"Where and how\" and \"Several machines\":
   mesh = \"64x64\"
   strategy = [\"fsl\", \"as\"]
-  load = 0.47";
+  load = [0.3, 0.4, 0.5]
+
+On several machines that share FOLDER, each runs one shard:
+  host-sim run --scenario loads.toml --save FOLDER --shard 1/2       (2/2 on the other)
+  host-sim run --scenario loads.toml --save FOLDER --merge           when both have ended";
 
 const VIEW_EXAMPLES: &str = "\
 Examples:
@@ -161,25 +156,6 @@ Examples:
 A scenario file is TOML; its keys are the options above without the dashes, except --scenario,
 --output and --replace. A file for run works, too. These keys are ignored: replications,
 until-rel-error, until-abs-error, max-replications and slowdown-threshold.";
-
-const SWEEP_FORMAT: &str = "\
-A sweep is a scenario file, without backend and format, with a table [grid] at its end: keys of a
-scenario, each with a list of values. Every combination is a point; all strategies at a point get
-the same jobs.
-  service-mean = 10
-  until-rel-error = 0.03
-  [grid]
-  strategy = [\"fsl\", \"as\"]
-  mesh = [\"32x32\", \"64x64\"]
-  load = [0.3, 0.4, 0.5]
-
-DIR gets results.csv (one row for each point and strategy), results.json, and points/ with a file
-for each point, written when the point ends. After an interruption the same command runs only the
-points without a file and writes the same results. So does a larger grid.
-
-On several machines that share DIR, each runs one shard:
-  host-sim sweep FILE.toml --shard 1/4                (2/4, 3/4, 4/4 on the others)
-  host-sim sweep FILE.toml --merge                    when all have ended";
 
 const REPLAY_FORMAT: &str = "\
 One operation a line, a JSON object or words; `#` begins a comment after words:
@@ -377,44 +353,31 @@ fn commas(error: &clap::Error, argument: &str) -> Option<String> {
                     .collect::<Vec<_>>(),
             )
         }
-        // `--load .3,.4` of `run`, and what `ff, fsl` begins with
+        // What `ff, fsl` begins with.
         ErrorKind::ValueValidation => {
             let key = argument.strip_prefix("--")?.split(' ').next()?;
             let ContextValue::String(value) = error.get(ContextKind::InvalidValue)? else {
                 return None;
             };
-            let is_list = value.is_empty() || value.contains(',');
-            is_list.then(|| {
-                (
-                    key.to_owned(),
-                    value.split(',').filter(|it| !it.is_empty()).collect(),
-                )
-            })?
+            let is_cut = value.is_empty() || value.ends_with(',');
+            is_cut.then(|| (key.to_owned(), Vec::new()))?
         }
         _ => return None,
     };
     let command = Cli::command();
-    let takes_several = |command: &&clap::Command| {
-        let mut arguments = command.get_arguments();
-        arguments.any(|arg| arg.get_long() == Some(&*key) && arg.get_value_delimiter().is_some())
-    };
-    let takers = command.get_subcommands().filter(takes_several);
-    let takers: Vec<_> = takers.map(clap::Command::get_name).collect();
-    let own = words.first().is_some_and(|name| takers.contains(&&**name));
-    let example = format!("--{key} {}", values.join(","));
-    match own {
-        true if error.kind() == ErrorKind::UnknownArgument => Some(format!(
-            "several values are separated by commas, without blanks: {example}"
-        )),
-        true if values.is_empty() => Some(format!(
-            "several values of --{key} are separated by commas, without blanks"
-        )),
-        false if !takers.is_empty() && values.len() > 1 => Some(format!(
-            "{} takes several values: {example}",
-            any_of(takers)
-        )),
-        _ => None,
-    }
+    let own = command.find_subcommand(words.first()?)?;
+    let mut arguments = own.get_arguments();
+    let takes_several = arguments.any(|arg| {
+        let is_list = matches!(arg.get_action(), ArgAction::Append);
+        arg.get_long() == Some(&*key) && is_list
+    });
+    takes_several.then(|| match values.is_empty() {
+        true => format!("several values of --{key} are separated by commas, without blanks"),
+        false => format!(
+            "several values are separated by commas, without blanks: --{key} {}",
+            values.join(",")
+        ),
+    })
 }
 
 fn ended(outcome: Result<(), Failure>) -> ExitCode {
@@ -432,8 +395,6 @@ fn carry_out(command: &Command, output: &mut impl Write) -> Result<(), Failure> 
     match command {
         Command::Run(args) => failure::files_first(output, |output| run::run(args, output)),
         Command::View(args) => view::view(args, output),
-        Command::Sweep(args) => sweep::sweep(args, output),
-        Command::Slurm(args) => slurm::slurm(args, output),
         Command::Replay(args) => replay_file(args, output),
         Command::Compare(args) => {
             failure::files_first(output, |output| compare::compare(args, output))
@@ -479,7 +440,7 @@ fn man(folder: &Path, replace: ReplaceArgs, output: &mut impl Write) -> Result<(
 }
 
 fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure> {
-    let settings = args.settings.scenario();
+    let settings = args.settings.scenario("replay")?;
     let waiting = match settings.scheduler {
         Some(_) => Waiting::Queue,
         None => Waiting::Never,

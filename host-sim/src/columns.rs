@@ -13,7 +13,6 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::identity::VERSION;
-use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::scenario::{SETTINGS, Setting};
 
 /// A struct in which metrics are fields, and the prefix that their columns do without.
@@ -67,18 +66,6 @@ impl Columns {
             path: vec![VERSION_NAME.to_owned()],
         });
         Columns(columns)
-    }
-
-    /// The same without metrics that differ from run to run.
-    pub(crate) fn reproducible(mut self) -> Self {
-        let clocks = Metric::ALL.into_iter().filter(|of| !of.is_reproducible());
-        for clock in clocks {
-            let is_clock =
-                |column: &Column| column.path.get(1).is_some_and(|of| of == clock.name());
-            self.0
-                .retain(|column| column.path[0] != METRICS || !is_clock(column));
-        }
-        self
     }
 
     /// These and others, each name once.

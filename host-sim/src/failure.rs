@@ -25,8 +25,8 @@ Exit codes:
   2    an invalid option or file, no run could be completed, or results cannot be written; standard
        error says why. `replay -` has carried out the operations before an invalid line
   130  after Ctrl-C: complete replications are written, marked INCOMPLETE (traffic: complete rates;
-       view: no page). sweep and reproduce keep complete points, and standard error names the
-       command that continues. After SIGTERM the same with 143, after SIGHUP with 129";
+       view: no page). With --save, and in reproduce, complete points are kept, and standard error
+       names the command that continues. After SIGTERM the same with 143, after SIGHUP with 129";
 
 /// Writes a line to standard error, as far as it can be written: a reader that has closed it
 /// changes neither what is done nor the exit code.
@@ -150,11 +150,10 @@ pub(crate) fn command_line(words: &[String]) -> String {
 }
 
 /// After Ctrl-C, where the same command goes on: says which one that is. `kept` has what is
-/// complete, and `without` are the options that would begin anew.
-pub(crate) fn goes_on(kept: &Path, without: &[&str]) -> Failure {
+/// complete.
+pub(crate) fn goes_on(kept: &Path) -> Failure {
     let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
-    let words: Vec<_> = words.filter(|word| !without.contains(&&**word)).collect();
-    let command = command_line(&words);
+    let command = command_line(&words.collect::<Vec<_>>());
     let (kept, interrupted) = (kept.display(), ExperimentError::Interrupted);
     Failure::Incomplete(Incomplete {
         reason: format!("{interrupted}; {kept} keeps what is complete, and `{command}` goes on"),

@@ -101,10 +101,6 @@ pub(crate) enum Product {
     Page,
     /// Single jobs: a table, or a log.
     Jobs,
-    /// The table of a sweep.
-    Table,
-    /// A JSON document.
-    Document,
     /// A script for Slurm.
     Script,
     /// A man page.
@@ -128,8 +124,6 @@ impl Product {
                 ",requested_extents,held,blocks,",
                 "; Installation: host-sim ",
             ],
-            Product::Table => &["mesh,wrap,torus,cube,machine,"],
-            Product::Document => &["\"program\": \"host-sim\""],
             Product::Script => &[
                 "# Runs the points of one shard",
                 "# Writes the results of the points",

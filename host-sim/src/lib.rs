@@ -5,7 +5,7 @@
 //!
 //! - [`cli`]: the commands, whose options are the settings of a scenario;
 //! - [`mod@line`]: a controller on a board;
-//! - [`sweep`]: many experiments, which continue after an interruption;
+//! - [`study`]: many experiments, which continue after an interruption;
 //! - [`report`], [`compare`], [`replay`], [`list`], [`plot`], [`map`]: what the commands show.
 
 // `eprintln!` panics if standard error is closed; `failure::to_stderr` does not.
@@ -38,7 +38,7 @@ pub mod schema;
 mod settings;
 mod signals;
 mod slurm;
+pub mod study;
 mod svg;
-pub mod sweep;
 mod traffic;
 mod view;

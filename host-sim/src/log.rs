@@ -65,7 +65,7 @@ impl Takes for LogStatisticsArgs {
 }
 
 pub(crate) fn log(args: &LogStatisticsArgs, output: &mut dyn Write) -> Result<(), Failure> {
-    let settings = args.settings.scenario();
+    let settings = args.settings.scenario("log")?;
     settings.check_contradictions()?;
     let machine = settings.grid(settings.description()?.as_ref())?;
     let options = settings.window(machine)?;

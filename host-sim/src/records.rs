@@ -280,7 +280,7 @@ mod tests {
 
     use meshalloc_sim::backend::InProcessBackends;
     use meshalloc_sim::experiment::{self, Progress};
-    use meshalloc_sim::scenario::{self, Foreign};
+    use meshalloc_sim::scenario::{Foreign, Study};
     use meshalloc_sim::workload::SharedLogs;
 
     use super::*;
@@ -310,8 +310,12 @@ mod tests {
     #[test]
     fn parts_of_runs_have_no_names_that_a_killed_command_would_leave() {
         let text = "mesh = \"8x8\"\nstrategy = \"naive\"\njobs = 20\nreplications = 2\n";
-        let points = scenario::grid_of(text, Path::new("s.toml"), Foreign::default(), 1).unwrap();
-        let experiment = points[0].scenario.experiment(&SharedLogs::default());
+        let study = Study::of_text(text, Path::new("s.toml"), Foreign::default()).unwrap();
+        let (scenario, _) = study.scenario("a test").unwrap();
+        let experiment = scenario
+            .resolve()
+            .unwrap()
+            .experiment(&SharedLogs::default());
         let experiment = experiment.unwrap();
         let folder = tempfile::tempdir().unwrap();
         let jobs = JobsFile::open(

@@ -127,8 +127,7 @@ fn scenario_keys(output: &mut dyn Write) -> io::Result<()> {
         "Settings and scenario files",
         "The settings of a scenario. On the command line of [`run`](command-line.md#host-sim-run) and\n\
          other commands they are options, such as `--mesh`. In a scenario file (TOML) they are keys,\n\
-         such as `mesh`, and a list of values is an array. `sweep` takes the same keys, and lists of\n\
-         values in a table `[grid]`.",
+         such as `mesh`, and a list of values is an array: any setting may have several values.",
     )?;
     options(&shown(&settings::options()).collect::<Vec<_>>(), "", output)
 }

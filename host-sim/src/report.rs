@@ -61,8 +61,10 @@ pub struct Report<'r> {
     pub controller: Option<String>,
     /// One result for each strategy.
     pub results: &'r [StrategyResult],
-    /// The time each of them took, in the same order.
-    pub timings: &'r [Timing],
+    /// The metrics that are shown; none: those that the workload is about.
+    pub metrics: &'r [Metric],
+    /// The time each of them took, in the same order, if it was measured.
+    pub timings: Option<&'r [Timing]>,
     /// Why the results are not of all replications.
     pub incomplete: Option<&'r Incomplete>,
 }
@@ -160,6 +162,13 @@ pub(crate) fn bar(part: f64, width: usize) -> String {
 }
 
 impl Report<'_> {
+    /// Of each result, with the time that it took.
+    fn timed(&self) -> impl Iterator<Item = (&StrategyResult, Option<&Timing>)> {
+        let timing = |place| self.timings.map(|timings: &[Timing]| &timings[place]);
+        let results = self.results.iter().enumerate();
+        results.map(move |(place, result)| (result, timing(place)))
+    }
+
     /// Writes tables as wide as the terminal.
     pub fn table(&self, output: &mut dyn Write) -> io::Result<()> {
         writeln!(output, "{}", self.headline())?;
@@ -179,6 +188,10 @@ impl Report<'_> {
         groups.extend(scattered.then_some(DISPERSAL));
         let fails = self.scenario.plan.failures.is_some();
         groups.extend(fails.then_some(FAILURES));
+        let mut groups: Vec<_> = groups.iter().map(|group| group.to_vec()).collect();
+        if !self.metrics.is_empty() {
+            groups = self.metrics.chunks(4).map(<[Metric]>::to_vec).collect();
+        }
         for table in self.metric_tables(&groups) {
             writeln!(output, "\n{table}")?;
         }
@@ -235,7 +248,7 @@ impl Report<'_> {
 
     /// The metrics in as few tables as fit: as many groups in each as there is room for, or parts
     /// of one. Next to the mean waiting delay stand the refused jobs that it leaves out.
-    fn metric_tables(&self, groups: &[[Metric; 4]]) -> Vec<String> {
+    fn metric_tables(&self, groups: &[Vec<Metric>]) -> Vec<String> {
         let any_refused = self.results.iter().any(|result| result.refused.total() > 0);
         let with_refused = |metric: Metric| any_refused && metric == Metric::WaitingDelay;
         let of = |metrics: &[Metric]| {
@@ -317,12 +330,11 @@ impl Report<'_> {
     }
 
     fn runs_table(&self) -> Table {
-        let over_line = self
-            .timings
-            .iter()
-            .any(|timing| timing.round_trips.is_some());
-        let headers = ["strategy", "jobs", "runs", "decision hash", "jobs/s"];
+        let mut timings = self.timings.unwrap_or_default().iter();
+        let over_line = timings.any(|timing| timing.round_trips.is_some());
+        let headers = ["strategy", "jobs", "runs", "decision hash"];
         let mut headers = headers.map(str::to_owned).to_vec();
+        headers.extend(self.timings.map(|_| "jobs/s".to_owned()));
         let searched = |result: &StrategyResult| result.metrics[Metric::SearchTime].is_some();
         let any_searched = self.results.iter().any(searched);
         if any_searched {
@@ -333,18 +345,21 @@ impl Report<'_> {
             headers.extend(["round trip\n50 % (ms)", "99 %\n(ms)"].map(str::to_owned));
         }
         let mut table = table(headers);
-        for (result, timing) in self.results.iter().zip(self.timings) {
+        for (result, timing) in self.timed() {
             let mut row = vec![
                 result.strategy.to_string(),
                 result.served().to_string(),
                 result.runs.len().to_string(),
                 hash(result.decision_hash),
-                jobs_per_second(result, timing).map_or("-".into(), |rate| format!("{rate:.0}")),
             ];
+            row.extend(timing.map(|timing| {
+                let rate = jobs_per_second(result, timing);
+                rate.map_or("-".into(), |rate| format!("{rate:.0}"))
+            }));
             if any_searched {
                 row.push(cell(result, Metric::SearchTime));
             }
-            if let Some(trips) = &timing.round_trips {
+            if let Some(trips) = timing.and_then(|timing| timing.round_trips.as_ref()) {
                 let mut trips = trips.clone();
                 row.extend([0.5, 0.99].map(|quantile| {
                     let nanos = trips.quantile(quantile);

@@ -1,6 +1,6 @@
 //! `reproduce`: the figures of a paper, its claims, and the verdict on each.
 //!
-//! What the figures of a [paper] need is measured as one sweep, which continues after an
+//! What the figures of a [paper] need is measured as one study, which continues after an
 //! interruption; search times follow, one after the other. Each claim is then judged by a rule on
 //! the measurement, and a page puts everything together.
 
@@ -14,16 +14,17 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser, Value
 use clap::{Arg, Args, Command};
 
 use crate::failure::{self, Failure};
-use crate::file;
+use crate::file::{self, ReplaceArgs};
 use crate::progress::Bar;
 use crate::settings::{Given, Takes, ThreadsArgs, only};
-use crate::sweep;
-use crate::sweep::part::Part;
+use crate::slurm::Slurm;
+use crate::study;
+use crate::study::keep::Part;
 use meshalloc_sim::backend::InProcessBackends;
 use meshalloc_sim::experiment::{self, ExperimentError};
 use meshalloc_sim::input;
 use meshalloc_sim::names;
-use meshalloc_sim::scenario::{SEED_DEFAULT, label_text};
+use meshalloc_sim::scenario::{SEED_DEFAULT, Scenario, label_text};
 
 pub(crate) mod figure;
 mod page;
@@ -63,10 +64,6 @@ impl TypedValueParser for PaperParser {
         let values = values.map(|paper| PossibleValue::new(paper.name.as_str()).help(&paper.about));
         Some(Box::new(values))
     }
-}
-
-pub(crate) fn paper_name() -> impl TypedValueParser<Value = String> {
-    PaperParser.map(|paper| paper.name.clone())
 }
 
 /// What to reproduce, and how long to measure.
@@ -148,8 +145,7 @@ impl ReproduceArgs {
         }
     }
 
-    fn extent(&self) -> Extent {
-        let given = self.settings.scenario();
+    fn extent(&self, given: &Scenario) -> Extent {
         let name = if self.full { "full" } else { "quick" };
         Extent::new(
             name,
@@ -177,8 +173,7 @@ impl ReproduceArgs {
     }
 
     /// Whether every option that is given changes something about the chosen figures.
-    fn check_used(&self, paper: &Paper, numbers: &[u32]) -> Result<(), String> {
-        let given = self.settings.scenario();
+    fn check_used(&self, given: &Scenario, paper: &Paper, numbers: &[u32]) -> Result<(), String> {
         let cells = || paper.figures.iter().flat_map(Figure::cells);
         let any = |is_so: fn(&Setting) -> bool| cells().any(|cell| is_so(&cell.setting));
         let is_about_meshes = || {
@@ -222,8 +217,7 @@ impl ReproduceArgs {
 
     /// The command that reproduces the same results, but for the folders and the number of threads,
     /// where these figures are made.
-    fn command(&self, made: &[u32]) -> String {
-        let given = self.settings.scenario();
+    fn command(&self, given: &Scenario, made: &[u32]) -> String {
         let mut command = format!("host-sim reproduce {}", self.paper.name);
         command.push_str(if self.full { " --full" } else { " --quick" });
         for number in made {
@@ -248,7 +242,7 @@ impl ReproduceArgs {
 
 /// Measures, judges, and writes everything down; of one shard it only measures.
 pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<(), Failure> {
-    let part = args.part;
+    let part = &args.part;
     let mut numbers = args.figures()?;
     let paper_file = args.paper;
     if let Some(machines) = paper_file
@@ -260,10 +254,11 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
             format!("--largest-mesh requires a paper with several meshes: {machines}").into(),
         );
     }
-    let extent = args.extent();
+    let given = &args.settings.scenario("reproduce")?;
+    let extent = args.extent(given);
     let largest_mesh = args.largest_mesh.or(args.lengths().largest_mesh);
     let mut paper = paper_file.paper(&numbers, largest_mesh)?;
-    args.check_used(&paper, &numbers)?;
+    args.check_used(given, &paper, &numbers)?;
     let logs = Logs::new(args.traces.as_deref());
     let left_out = without_log(&paper, &logs);
     if let Some((_, reason)) = left_out
@@ -282,7 +277,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
     let made = fs::create_dir_all(&folder);
     made.map_err(|error| format!("{}: cannot make the folder: {error}", folder.display()))?;
 
-    let command = args.command(&numbers);
+    let command = args.command(given, &numbers);
     let record = folder.join(format!("{}.command", paper_file.name));
     let page_name = format!("{}.html", paper_file.name);
     let stems = paper.figures.iter().map(Figure::file_stem);
@@ -293,11 +288,24 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
         known.as_ref().map_err(Clone::clone)?;
     }
 
-    let sweep = Sweep::new(&paper, &extent, &logs)?;
+    let measuring = Measuring::new(&paper, &extent, &logs)?;
     let kept = folder.join("points");
+    if let Some(tasks) = part.slurm {
+        let script = Slurm {
+            tasks,
+            cpus: args.threads.count,
+            options: &part.sbatch,
+            folder: &folder,
+            points: None,
+            replace: ReplaceArgs {
+                foreign: args.replace,
+            },
+        };
+        return script.write(output);
+    }
     let bar = Bar::interruptible()?;
-    let goes_on = || failure::goes_on(&kept, &[]);
-    let finished = part.carry_out(&sweep.points, &kept, args.threads.count, false, &bar);
+    let goes_on = || failure::goes_on(&kept);
+    let finished = part.carry_out(&measuring.points, &kept, args.threads.count, &bar);
     let finished = finished.map_err(|error| match error.is_interrupted() {
         true => goes_on(),
         false => error.to_string().into(),
@@ -308,7 +316,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
     if !part.is_whole() {
         return Ok(());
     }
-    let measurements = sweep.measurements(finished, &extent, &logs, &bar);
+    let measurements = measuring.measurements(finished, &extent, &logs, &bar);
     let measurements = measurements?.ok_or_else(goes_on)?;
     let claims = paper.judge(&measurements);
     // Another command may have written there since.
@@ -352,7 +360,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
     })?;
     write(&page_path, &page)?;
     // All is written, so there is nothing to go on with.
-    sweep::remove(&sweep.points, &kept).map_err(|error| error.to_string())?;
+    study::remove(&measuring.points, &kept).map_err(|error| error.to_string())?;
     write_summary(&paper.figures, &claims, output)?;
     for reason in &left_out {
         writeln!(output, "{reason}")?;
@@ -378,28 +386,28 @@ fn without_log(paper: &Paper, logs: &Logs) -> Vec<(u32, String)> {
     paper.figures.iter().filter_map(missing).collect()
 }
 
-struct Sweep {
-    points: Vec<sweep::Point>,
+struct Measuring {
+    points: Vec<study::Point>,
     simulated: Plan,
     clocked: Plan,
 }
 
-impl Sweep {
+impl Measuring {
     fn new(paper: &Paper, extent: &Extent, logs: &Logs) -> Result<Self, String> {
         let (mut simulated, mut clocked) = (Plan::default(), Plan::default());
         for figure in &paper.figures {
             figure.plan(&mut simulated, &mut clocked);
         }
         let points = simulated.settings().iter().map(
-            |(setting, strategies)| -> Result<sweep::Point, String> {
+            |(setting, strategies)| -> Result<study::Point, String> {
                 let length = extent.simulated(setting);
-                Ok(sweep::Point {
+                Ok(study::Point {
                     label: setting.label(),
                     experiment: setting.experiment(strategies.clone(), length, logs)?,
                 })
             },
         );
-        Ok(Sweep {
+        Ok(Measuring {
             points: points.collect::<Result<_, String>>()?,
             simulated,
             clocked,
@@ -410,7 +418,7 @@ impl Sweep {
     /// was interrupted.
     fn measurements(
         &self,
-        finished: Vec<sweep::Finished>,
+        finished: Vec<study::Finished>,
         extent: &Extent,
         logs: &Logs,
         bar: &Bar<'_>,

@@ -13,20 +13,20 @@ use meshalloc::{Configuration, Machine, StrategyKind};
 
 use crate::completion::Known;
 use crate::failure::{self, Failure};
-use crate::file::{self, ReplaceArgs};
+use crate::file;
 use crate::line::LineBackends;
 use crate::map::{self, LinkMap, PictureArgs, Plot, Show};
 use crate::plot::over_time;
 use crate::progress::Bar;
 use crate::records::JobsFile;
 use crate::report::{self, Report, Timing};
-use crate::settings::{self, FileArgs, Format, FormatArgs, Given, Takes, ThreadsArgs};
-use crate::sweep;
+use crate::settings::{self, FileArgs, Format, Given, Takes, ThreadsArgs};
+use crate::study::command::ShowArgs;
+use crate::study::{KeepArgs, Measured, Study};
 use meshalloc_sim::backend::{Backend, BackendError, Backends, InProcessBackends};
 use meshalloc_sim::experiment::{self, Experiment, StrategyResult};
 use meshalloc_sim::history;
 use meshalloc_sim::scenario::Resolved;
-use meshalloc_sim::workload::SharedLogs;
 
 /// The error when the clock would be around a line.
 const SEARCH_TIME_NEEDS_IN_PROCESS: &str = "--search-time is the controller's own time (expected --backend in-process; over a line, the \
@@ -46,10 +46,13 @@ pub(crate) struct RunArgs {
     options: Given<Self>,
 
     #[command(flatten)]
-    format: FormatArgs,
+    show: ShowArgs,
 
     #[command(flatten)]
     threads: ThreadsArgs,
+
+    #[command(flatten)]
+    keep: KeepArgs,
 
     /// Also measure the wall-clock time of the controller for submit and release of a job; only in
     /// this process, in one thread unless --threads is given
@@ -71,9 +74,6 @@ pub(crate) struct RunArgs {
 
     #[command(flatten, next_help_heading = "Picture")]
     picture: PictureArgs,
-
-    #[command(flatten)]
-    replace: ReplaceArgs,
 }
 
 impl Takes for RunArgs {
@@ -83,8 +83,11 @@ impl Takes for RunArgs {
 }
 
 pub(crate) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<(), Failure> {
-    let (scenario, origin) = args.options.over(args.file.path())?;
-    let scenario = &scenario.resolve_of(origin)?;
+    args.keep.check()?;
+    let study = Study::new(args.options.over(args.file.path())?, &|_| Ok(()))?;
+    let scenario = &study.cases[0].scenario;
+    let experiment = &study.points[0].experiment;
+    args.check_one(&study)?;
     let kind = args.plot.map(Plot::kind);
     let picture = args.picture.path(kind);
     let files = [
@@ -92,7 +95,7 @@ pub(crate) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<(), Failure>
         ("--jobs-output", args.jobs_output.as_deref()),
         ("--plot-output", picture.as_deref()),
     ];
-    file::spare(&scenario.files(), &files)?;
+    file::spare(&study.files(), &files)?;
     let threads = args.threads.count;
     let endpoint = settings::endpoint_of(scenario)?;
     if threads.is_some() && endpoint.is_some() {
@@ -101,24 +104,29 @@ pub(crate) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<(), Failure>
     if args.search_time && endpoint.is_some() {
         return Err(SEARCH_TIME_NEEDS_IN_PROCESS.to_owned().into());
     }
-    let experiment = scenario.experiment(&SharedLogs::default())?;
     if let Some(plot) = args.plot {
-        check_plot(plot, scenario, &experiment)?;
+        check_plot(plot, scenario, experiment)?;
     }
-    let format = args.format.get();
+    let format = args.show.format.get();
     let on_terminal = format == Format::Table;
-    let show = args.picture.show(kind, on_terminal, args.replace)?;
+    let show = args.picture.show(kind, on_terminal, args.keep.replace)?;
     let line = endpoint.map(|endpoint| LineBackends::open(&endpoint));
     let mut line = line.transpose().map_err(|error| error.to_string())?;
     let jobs = args.jobs_output.as_deref();
-    let jobs = jobs.map(|path| JobsFile::open(path, args.replace, &experiment));
+    let jobs = jobs.map(|path| JobsFile::open(path, args.keep.replace, experiment));
     let jobs = jobs.transpose()?;
     let clock = Clock::default();
     let bar = Bar::interruptible()?.recording(jobs.as_ref());
-    let results = match &mut line {
+    let measured = match &mut line {
         Some(line) => {
-            let results = experiment::run(&experiment, &mut clock.time(line), &bar);
-            failure::complete(results.map(|results| vec![results]))
+            let ran = experiment::run(experiment, &mut clock.time(line), &bar);
+            bar.clear();
+            let (results, incomplete) = failure::complete(ran.map(|results| vec![results]))?;
+            Some(Measured {
+                results,
+                incomplete,
+                kept: None,
+            })
         }
         None => {
             // Concurrent runs would disturb the measurement.
@@ -129,12 +137,22 @@ pub(crate) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<(), Failure>
                 ..InProcessBackends::default()
             };
             let backends = || clock.time(in_process);
-            sweep::run_here(&[&experiment], threads, &backends, &bar)
+            study.measure(&args.keep, threads, &backends, &bar, output)?
         }
     };
-    bar.clear();
-    let (mut results, incomplete) = results?;
-    let results = results.remove(0);
+    let Some(measured) = measured else {
+        return Ok(());
+    };
+    if study.points.len() > 1 || args.keep.save.is_some() {
+        study.show(&args.show, study.metrics(), &measured, output)?;
+        if let (true, Some(kept)) = (on_terminal, measured.kept) {
+            writeln!(output, "{kept}")?;
+        }
+        return measured
+            .incomplete
+            .map_or(Ok(()), |it| Err(Failure::Incomplete(it)));
+    }
+    let (results, incomplete) = (&measured.results[0], &measured.incomplete);
     let runs = clock.runs();
     let timing = |result: &StrategyResult| {
         let replications = 0..result.runs.len() as u32;
@@ -160,17 +178,18 @@ pub(crate) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<(), Failure>
             let greeting = line.greeting();
             format!("meshalloc {} for {}", greeting.software, greeting.build)
         }),
-        results: &results,
-        timings: &timings,
+        results,
+        metrics: &args.show.metrics,
+        timings: Some(&timings),
         incomplete: incomplete.as_ref(),
     };
     match format {
-        Format::Table => report.table(output)?,
         Format::Json => report.json(output)?,
-        Format::Csv => report.csv(output)?,
+        Format::Csv => study.show(&args.show, &[], &measured, output)?,
+        Format::Table => report.table(output)?,
     }
-    let recorded = jobs.as_ref().map_or(Ok(()), |jobs| jobs.finish(&results));
-    if let Some(mut incomplete) = incomplete {
+    let recorded = jobs.as_ref().map_or(Ok(()), |jobs| jobs.finish(results));
+    if let Some(mut incomplete) = measured.incomplete {
         if let Err(reason) = recorded {
             incomplete.reason = format!("{}; --jobs-output: {reason}", incomplete.reason);
         }
@@ -190,8 +209,34 @@ pub(crate) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<(), Failure>
         None => &mut in_process,
     };
     let subtitle = report::subtitle(scenario);
-    let drawn = draw(plot, show, &experiment, &subtitle, backends, &bar, output);
+    let drawn = draw(plot, show, experiment, &subtitle, backends, &bar, output);
     drawn.map_err(|failure| failure.after_results(&format_args!("--plot {plot}")))
+}
+
+impl RunArgs {
+    /// An error about an option of single runs where there are several points, or where their
+    /// results are kept.
+    fn check_one(&self, study: &Study) -> Result<(), String> {
+        let backend = settings::endpoint_of(&study.cases[0].scenario)?;
+        for (option, is_given) in [
+            ("plot", self.plot.is_some()),
+            ("jobs-output", self.jobs_output.is_some()),
+            ("search-time", self.search_time),
+            ("backend", backend.is_some()),
+        ] {
+            let axis = study.given.axes().next();
+            if is_given && self.keep.save.is_some() {
+                return Err(format!("--{option} runs all points (expected no --save)"));
+            }
+            if let (true, Some(axis)) = (is_given, axis) {
+                let (key, count) = (axis.setting.key, axis.values.len());
+                return Err(format!(
+                    "--{option} takes one point, and {key} has {count} values (expected one)"
+                ));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// What is known of a picture before the runs.

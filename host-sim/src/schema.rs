@@ -12,15 +12,13 @@ use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value};
 
 use crate::columns::{object, resolved};
-use crate::compare::{self, CompareContent};
 use crate::list::ListDocument;
 use crate::log::{self, LogDocument};
 use crate::records;
 use crate::replay::{Line, ServedObject, SetObject};
-use crate::report::{Document, Report, RunContent};
+use crate::report::{Document, RunContent};
 use crate::reproduce::figure;
-use crate::saturation::{self, SaturationContent};
-use crate::sweep::results;
+use crate::study::products::{self, StudyDocument};
 use crate::traffic::{self, TrafficContent};
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::wording::any_of;
@@ -36,18 +34,14 @@ pub(crate) struct SchemaArgs {
 /// A JSON output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Json {
-    /// `run --format json`.
+    /// `run`, `compare` and `saturation --format json`, of one point.
     Run,
-    /// `compare --format json`.
-    Compare,
-    /// `saturation --format json`.
-    Saturation,
+    /// The same of several points.
+    Study,
     /// `traffic --format json`.
     Traffic,
     /// `log --format json`.
     Log,
-    /// `results.json` of `sweep`.
-    Sweep,
     /// A line of `replay`.
     Replay,
     /// An operation that `replay` reads.
@@ -71,11 +65,9 @@ impl Json {
         let generator = SchemaSettings::default().for_serialize().into_generator();
         match self {
             Json::Run => generator.into_root_schema_for::<Document<RunContent>>(),
-            Json::Compare => generator.into_root_schema_for::<Document<CompareContent>>(),
-            Json::Saturation => generator.into_root_schema_for::<Document<SaturationContent>>(),
+            Json::Study => generator.into_root_schema_for::<StudyDocument<'_>>(),
             Json::Traffic => generator.into_root_schema_for::<Document<TrafficContent>>(),
             Json::Log => generator.into_root_schema_for::<LogDocument>(),
-            Json::Sweep => generator.into_root_schema_for::<results::Document<'_>>(),
             Json::Replay => generator.into_root_schema_for::<ReplayLine<'_>>(),
             Json::Operation => {
                 let generator = SchemaSettings::default().into_generator();
@@ -123,12 +115,8 @@ pub(crate) fn page(output: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(output, "## CSV\n\n{CSV_INTRODUCTION}\n")?;
     let tables = [
-        ("`run --format csv`", Report::columns()),
-        ("`compare --format csv`", compare::columns()),
-        ("`saturation --format csv`", saturation::columns()),
         ("`traffic --format csv`", traffic::columns()),
         ("`log --format csv`", log::columns()),
-        ("`results.csv` of `sweep`", results::columns()),
     ];
     // Tables with the same columns share a section.
     let mut sections: Vec<(String, Vec<String>)> = Vec::new();
@@ -143,6 +131,15 @@ pub(crate) fn page(output: &mut dyn Write) -> io::Result<()> {
     for (titles, names) in sections {
         writeln!(output, "### {titles}\n\nColumns: {}.\n", names.join(", "))?;
     }
+    writeln!(
+        output,
+        "### `run`, `compare` and `saturation --format csv`\n\n{STUDY_INTRODUCTION}\n\n\
+         | column | meaning |\n|---|---|"
+    )?;
+    for (name, meaning) in products::COLUMNS {
+        writeln!(output, "| `{name}` | {meaning} |")?;
+    }
+    writeln!(output)?;
     let tables = [
         ("`list --format csv`", ListDocument::columns()),
         ("`run --jobs-output FILE.csv`", records::table::columns()),
@@ -165,6 +162,11 @@ const METRICS_INTRODUCTION: &str = "\
 const JSON_INTRODUCTION: &str = "\
     An object whose type is a link has the keys of the linked section, and those of the rows below \
     it.";
+const STUDY_INTRODUCTION: &str = "\
+    One row for each point, strategy and metric. The first columns are the settings with several \
+    values, by their names with underscores. With `--wide` there is one row for each point and \
+    strategy, and each metric of `--metrics` has columns for the mean, `_low` and \
+    `_high`, such as `hops_low`.";
 const CSV_INTRODUCTION: &str = "\
     Where only the names of the columns are listed, a column is the key of that name in the JSON \
     document, with underscores for dots: `too_large_jobs` is `too_large.jobs`. `METRIC_mean` stands for a \

@@ -10,15 +10,14 @@ use clap::builder::ValueHint;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum, value_parser};
-use meshalloc::Shape;
 
 use crate::completion::{Known, known, values};
 use crate::failure;
 use meshalloc_firmware::client::Endpoint;
 use meshalloc_sim::names;
 use meshalloc_sim::scenario::{
-    self, BackendChoice, Entry, Foreign, Form, Origin, Place, Resolved, SETTINGS, Scenario,
-    Setting, SettingError, contradiction,
+    self, BackendChoice, Entry, Foreign, Form, Place, Resolved, SETTINGS, Scenario, Setting,
+    SettingError, Study, contradiction,
 };
 
 /// A command that takes settings of a scenario.
@@ -49,15 +48,6 @@ pub(crate) fn takes<T: Takes>(setting: &'static Setting) -> bool {
     T::take(option(setting)).is_some()
 }
 
-/// The option with a list of values, whatever it has in a scenario.
-pub(crate) fn several(arg: Arg) -> Arg {
-    let names = arg.get_value_names().unwrap_or_default().first();
-    let name = format!("{},...", names.map_or("", |name| name));
-    arg.value_name(name)
-        .value_delimiter(',')
-        .action(ArgAction::Append)
-}
-
 fn option(setting: &'static Setting) -> Arg {
     let arg = Arg::new(setting.key)
         .long(setting.key)
@@ -65,18 +55,16 @@ fn option(setting: &'static Setting) -> Arg {
         .help_heading(setting.heading)
         .help(setting.help())
         .allow_negative_numbers(setting.form == Form::Number)
-        .action(ArgAction::Set);
-    let read = |text: &str| setting.check(text.as_ref()).map(|()| text.to_owned());
+        .action(ArgAction::Append);
+    let read = |text: &str| setting.values(text.as_ref()).map(|_| text.to_owned());
     match setting.form {
         Form::Text | Form::Number | Form::NameOrFile => known(arg, read, values(setting.key)),
-        Form::List => {
-            let arg = known(arg, read, values(setting.key)).value_delimiter(',');
-            arg.action(ArgAction::Append)
-        }
+        Form::List => known(arg, read, values(setting.key)).value_delimiter(','),
         Form::File => arg
             .value_parser(value_parser!(OsString))
             .value_hint(ValueHint::FilePath),
         Form::Switch => arg
+            .action(ArgAction::Set)
             .value_parser(value_parser!(bool))
             .num_args(0..=1)
             .require_equals(true)
@@ -99,16 +87,6 @@ pub(crate) struct Given<T> {
 }
 
 impl<T> Given<T> {
-    /// The values of a setting that is a list here, if it was given. The first one stays.
-    pub(crate) fn values(&mut self, key: &str) -> Option<Vec<String>> {
-        let mut entries = self.entries.iter_mut();
-        let value = &mut entries.find(|entry| entry.setting.key == key)?.value;
-        let text = value.to_string_lossy().into_owned();
-        let values: Vec<_> = text.split(',').map(str::to_owned).collect();
-        *value = OsString::from(values.first()?);
-        Some(values)
-    }
-
     /// The same; this command is about this setting, which has this value unless it is given on the
     /// command line or in a file.
     pub(crate) fn about(mut self, command: &'static str, key: &str, value: &str) -> Self {
@@ -116,7 +94,7 @@ impl<T> Given<T> {
         if let (false, Some(setting)) = (is_given, Setting::of(key)) {
             self.entries.push(Entry {
                 setting,
-                value: value.into(),
+                values: vec![value.into()],
                 place: Place::Command(command),
             });
         }
@@ -132,8 +110,8 @@ impl<T> Given<T> {
             takes::<O>(setting) && !is_over(setting.key)
         });
         let kept = kept.map(|entry| {
-            let value = entry.value.to_string_lossy().into_owned();
-            (entry.setting.key, value)
+            let values = entry.values.iter().map(|value| value.to_string_lossy());
+            (entry.setting.key, values.collect::<Vec<_>>().join(","))
         });
         let all = kept.chain(over.iter().cloned());
         let words = all.flat_map(|(key, value)| {
@@ -145,19 +123,19 @@ impl<T> Given<T> {
         words.collect()
     }
 
-    pub(crate) fn scenario(&self) -> Scenario {
-        let scenario = Scenario::of(&self.entries);
-        let scenario = scenario.expect("the command has read each value with the same parser");
-        say_lines(&scenario);
-        scenario
+    /// The one scenario on the command line.
+    pub(crate) fn scenario(&self, command: &str) -> Result<Scenario, String> {
+        let (study, _) = scenario::read(self.entries.clone(), None, Foreign::default())?;
+        say_lines(&study);
+        Ok(study.scenario(command)?.0)
     }
 }
 
 impl<T: Takes + Args> Given<T> {
-    /// These settings over those of a scenario file, and where they were given. A setting of the
-    /// file that the command neither takes nor ignores, and none of these replaces, is an error. So
-    /// is one that contradicts them. Notes go to standard error.
-    pub(crate) fn over(&self, file: Option<&Path>) -> Result<(Scenario, Origin), String> {
+    /// These settings over those of a scenario file. A setting of the file that the command neither
+    /// takes nor ignores, and none of these replaces, is an error. So is one that contradicts them.
+    /// Notes go to standard error.
+    pub(crate) fn over(&self, file: Option<&Path>) -> Result<Study, String> {
         let command = command_of::<T>();
         let is_known = |setting| takes::<T>(setting) || T::IGNORED.contains(&setting.key);
         // It is replaced, or an error that names both.
@@ -175,26 +153,26 @@ impl<T: Takes + Args> Given<T> {
             command_line: &own_options(&command),
             useless: &useless,
         };
-        let (scenario, origin, note) = scenario::read(&self.entries, file, foreign)?;
+        let (study, note) = scenario::read(self.entries.clone(), file, foreign)?;
         if let Some(note) = note {
             failure::to_stderr(&note);
         }
-        say_lines(&scenario);
-        Ok((scenario, origin))
+        say_lines(&study);
+        Ok(study)
     }
 }
 
 /// Says on standard error that a machine of one side is no square.
-fn say_lines(scenario: &Scenario) {
-    let machines = [
-        ("mesh", "line", scenario.mesh),
-        ("torus", "ring", scenario.torus),
-    ];
-    for (key, kind, sides) in machines {
-        if let Some(&[side]) = sides.map(Shape::extents).as_deref() {
-            failure::to_stderr(&format_args!(
-                "note: {key} {side} is a {kind} of {side} processors (a square is {side}x{side})"
-            ));
+fn say_lines(study: &Study) {
+    for (key, kind) in [("mesh", "line"), ("torus", "ring")] {
+        let mut entries = study.fixed().chain(study.axes());
+        let entry = entries.find(|entry| entry.setting.key == key);
+        for sides in entry.map_or(&[][..], |entry| &entry.values) {
+            if let Ok(side) = sides.to_string_lossy().parse::<u32>() {
+                failure::to_stderr(&format_args!(
+                    "note: {key} {side} is a {kind} of {side} processors (a square is {side}x{side})"
+                ));
+            }
         }
     }
 }
@@ -202,9 +180,9 @@ fn say_lines(scenario: &Scenario) {
 /// The option of a scenario file.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct FileArgs {
-    /// A TOML file whose keys are options. An option on the command line replaces its key, and a
-    /// key of the same choice (machine, sizes of jobs, arrivals or log, replications). Any other
-    /// contradiction is an error
+    /// A TOML file whose keys are options; a list has several values. An option on the command line
+    /// replaces its key, and a key of the same choice (machine, sizes of jobs, arrivals or log,
+    /// replications). Any other contradiction is an error
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     scenario: Option<PathBuf>,
 }
@@ -265,18 +243,25 @@ impl<T: Takes> FromArgMatches for Given<T> {
             // Another option of the command may have its name.
             T::take(option(setting))?;
             let is_given = matches.value_source(setting.key) == Some(ValueSource::CommandLine);
-            let values = matches.get_raw(setting.key).filter(|_| is_given)?;
-            let values: Vec<_> = values.collect();
+            let given = matches.get_raw(setting.key).filter(|_| is_given)?;
+            let values = match setting.form {
+                Form::List => vec![given.collect::<Vec<_>>().join(OsStr::new(","))],
+                _ => {
+                    let read = given.filter_map(|text| setting.values(text).ok());
+                    names::each_once(read.flatten())
+                }
+            };
             Some(Entry {
                 setting,
-                value: values.join(OsStr::new(",")),
+                values,
                 place: Place::CommandLine,
             })
         };
-        let entries: Vec<_> = SETTINGS.iter().filter_map(entry).collect();
-        let mut settings: Vec<_> = entries.iter().map(|entry| entry.setting).collect();
-        settings
-            .sort_by_key(|setting| matches.indices_of(setting.key).and_then(|mut at| at.next()));
+        let mut entries: Vec<_> = SETTINGS.iter().filter_map(entry).collect();
+        // As they were typed: the first axis is that of the rows of tables.
+        let place = |entry: &Entry| matches.indices_of(entry.setting.key)?.next();
+        entries.sort_by_key(place);
+        let settings: Vec<_> = entries.iter().map(|entry| entry.setting).collect();
         if let Some((first, second)) = contradiction(&settings) {
             let mut error = clap::Error::new(ErrorKind::ArgumentConflict);
             for (kind, at) in [

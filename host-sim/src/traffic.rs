@@ -262,7 +262,7 @@ pub(crate) fn traffic(args: &TrafficArgs, output: &mut dyn Write) -> Result<(), 
 
 impl<'a> Traffic<'a> {
     fn new(args: &'a TrafficArgs) -> Result<Self, String> {
-        let mut settings = args.settings.scenario();
+        let mut settings = args.settings.scenario("traffic")?;
         let machine = settings.grid(None);
         let grid = machine.map_err(|error: SettingError| error.on_command_line())?;
         settings.name_machine(grid);

@@ -73,7 +73,7 @@ impl Takes for ViewArgs {
 }
 
 pub(crate) fn view(args: &ViewArgs, output: &mut dyn Write) -> Result<(), Failure> {
-    let (scenario, origin) = args.options.over(args.file.path())?;
+    let (scenario, origin) = args.options.over(args.file.path())?.scenario("view")?;
     let scenario = &scenario.resolve_of(origin)?;
     let path = &*args.output;
     let files = [("--scenario", args.file.path()), ("--output", Some(path))];

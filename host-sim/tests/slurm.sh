@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A sweep as a job array on a real Slurm, with two tasks killed on the way: its results are those of
+# A study as a job array on a real Slurm, with two tasks killed on the way: its results are those of
 # one machine, byte for byte. `cargo xtask slurm` builds the simulator and starts this.
 #
 #   host-sim/tests/slurm.sh target/debug/host-sim
@@ -45,13 +45,12 @@ cat > grid.toml <<'END'
 mesh = "32x32"
 jobs = 20_000
 replications = 3
-[grid]
 strategy = ["fsl", "as", "bl"]
 load = [0.30, 0.35, 0.40, 0.45]
 side-lengths = ["uniform", "exponential"]
 seed = [1, 2, 3, 4, 5, 6]
 END
-"$program" sweep --threads 1 grid.toml --output "$alone"
+"$program" run --threads 1 --scenario grid.toml --save "$alone" --format csv > alone.csv
 
 # Authentication for this cluster only, with a key of its own.
 mungekey --create --keyfile munge/key
@@ -106,13 +105,13 @@ wait_for "slurmctld answers" controller_is_up
 start_node
 wait_for "the node is ready" node_is_idle
 
-"$program" slurm --tasks $tasks grid.toml --output "$array" > written
+"$program" run --scenario grid.toml --save "$array" --format csv --slurm $tasks > written
 eval "$(tail -n 1 written)" | tee submitted
 merge_job=$(sed -n 's/^Submitted batch job \([0-9]*\).*/\1/p' submitted)
 array_job=$((merge_job - 1))
 
 parent() { ps -o ppid= -p "$1" | tr -d ' '; }
-points() { { find "$array/points" -type f 2>/dev/null || true; } | wc -l; }
+points() { { find "$array" -name "*.json" -type f 2>/dev/null || true; } | wc -l; }
 # Finds a task other than the first one that runs after another point has been completed: `task` is
 # its number. Then kills the process that computes its shard, and with `whole` also its script and
 # its supervisor, as if its node had failed.
@@ -122,7 +121,7 @@ kill_one() {
     (($(points) > known)) || return 1
     for task in $(seq $tasks); do
         [[ $task != "$first" ]] || continue
-        process=$(pgrep -f -- "--output $array --shard $task/$tasks --threads") || continue
+        process=$(pgrep -f -- "--save $array --format csv --shard $task/$tasks --threads") || continue
         processes=$process
         if [[ $1 == whole ]]; then
             script=$(parent "$process") || continue
@@ -156,7 +155,8 @@ has_ended() {
 wait_for "the merge has ended" has_ended
 restarts=$(scontrol --oneliner show job "$array_job" | grep -o 'Restarts=[1-9]' | wc -l)
 [[ $restarts == 2 ]] || fail "$restarts tasks were requeued (expected 2)"
-for name in results.csv results.json points; do
-    diff -r "$alone/$name" "$array/$name" >&3 || fail "$name differs from that of one machine"
+diff alone.csv "$array"/slurm-merge-*.log >&3 || fail "the results differ from those of one machine"
+for path in "$alone"/*.json; do
+    cmp "$path" "$array/${path##*/}" >&3 || fail "a point differs from that of one machine"
 done
 echo "$tasks tasks, 2 of them killed and requeued: the results are those of one machine"

@@ -51,7 +51,7 @@ pub(crate) fn browser() -> Result<()> {
     run!("cargo test --package meshalloc-browser -- --show-output")
 }
 
-/// Runs a sweep on Slurm.
+/// Runs a study on Slurm.
 pub(crate) fn slurm() -> Result<()> {
     // Some of these programs cannot run without a configuration.
     let programs = "type munged mungekey slurmctld slurmd sbatch scontrol sinfo scancel";

@@ -68,7 +68,7 @@ enum Chore {
     Python(python::Options),
     /// Compare the advice for Ray with Ray itself, which is installed under `target/`
     Ray,
-    /// Run a sweep as a job array on a Slurm of this machine, kill two tasks, and compare with one
+    /// Run a study as a job array on a Slurm of this machine, kill two tasks, and compare with one
     /// machine
     Slurm,
     /// Feed arbitrary bytes to everything that reads bytes

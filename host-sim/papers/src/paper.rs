@@ -28,7 +28,7 @@ use super::setting::Setting;
 use meshalloc_sim::experiment::Replications;
 use meshalloc_sim::machine::MachineSource;
 use meshalloc_sim::names::{self, metric};
-use meshalloc_sim::scenario::{self, Setting as Key, SettingError};
+use meshalloc_sim::scenario::{Scenario, Setting as Key, SettingError};
 use meshalloc_sim::workload::{MixSource, Workload};
 
 /// The text of `data/*.toml`, by their names; `build.rs` lists them.
@@ -376,7 +376,7 @@ impl<'f> Reader<'f> {
         let keys: Vec<(String, String)> = keys.into_iter().collect();
         let has_mix = mix.is_some();
         let resolve = || {
-            let mut scenario = scenario::of_keys(&keys)?;
+            let mut scenario = Scenario::of(keys)?;
             if let Some((name, text)) = mix {
                 scenario.mix = Some(MixSource::Text { name, text });
             }

@@ -22,23 +22,23 @@
 //! ```
 
 mod file;
-mod grid;
 mod merge;
 mod needs;
 mod origin;
 mod place;
 mod resolve;
 mod run;
+mod study;
 mod table;
 
 pub use crate::error::SettingError;
 pub use file::Foreign;
-pub use grid::{GridPoint, grid, grid_of, of_keys};
 pub use merge::read;
-pub use origin::{FileOrigin, Origin, label_text};
+pub use origin::{Given, Origin, label_text};
 pub use place::Place;
 pub use resolve::*;
 pub use run::{Results, RunError};
+pub use study::{Study, StudyPoint};
 pub use table::{
     BackendChoice, Entry, Form, Measured, SETTINGS, Scenario, Setting, StrategyChoice,
     contradiction,

@@ -8,7 +8,6 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{Report, Timing, jobs_per_second};
-use crate::columns::Columns;
 use crate::failure::Incomplete;
 use crate::identity::{PROGRAM, VERSION};
 use meshalloc_sim::experiment::StrategyResult;
@@ -114,9 +113,12 @@ pub(crate) struct RunContent {
 struct TimedResultJson {
     #[serde(flatten)]
     result: StrategySummary,
-    /// The wall-clock time of all runs.
-    elapsed_seconds: f64,
-    /// Jobs granted per second of wall-clock time; `null` if no time passed.
+    /// The wall-clock time of all runs; absent where it was not measured: of points that are kept,
+    /// and in `compare` and `saturation`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    elapsed_seconds: Option<f64>,
+    /// Jobs granted per second of wall-clock time; absent if no time passed or was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
     jobs_per_second: Option<f64>,
     /// Round trips to a controller over a line; absent for one in the simulator's process.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -124,12 +126,12 @@ struct TimedResultJson {
 }
 
 impl TimedResultJson {
-    fn new(result: &StrategyResult, all: &[StrategyResult], timing: &Timing) -> Self {
-        let round_trip = timing.round_trips.clone();
+    fn new(result: &StrategyResult, all: &[StrategyResult], timing: Option<&Timing>) -> Self {
+        let round_trip = timing.and_then(|timing| timing.round_trips.clone());
         TimedResultJson {
             result: StrategySummary::new(result, all),
-            elapsed_seconds: timing.elapsed.as_secs_f64(),
-            jobs_per_second: jobs_per_second(result, timing),
+            elapsed_seconds: timing.map(|timing| timing.elapsed.as_secs_f64()),
+            jobs_per_second: timing.and_then(|timing| jobs_per_second(result, timing)),
             round_trip: round_trip.map(|mut trips| RoundTripJson {
                 commands: trips.len(),
                 median_seconds: trips.quantile(0.5).map(|nanos| nanos / 1e9),
@@ -141,19 +143,8 @@ impl TimedResultJson {
 
 impl Report<'_> {
     fn rows(&self) -> impl Iterator<Item = TimedResultJson> {
-        let rows = self.results.iter().zip(self.timings);
-        rows.map(|(result, timing)| TimedResultJson::new(result, self.results, timing))
-    }
-
-    pub(crate) fn columns() -> Columns {
-        Columns::of_runs::<TimedResultJson>(|_| true, &[])
-    }
-
-    /// Writes a row for each strategy.
-    pub fn csv(&self, output: &mut dyn Write) -> io::Result<()> {
-        let scenario = self.scenario.settings.record();
-        let rows = self.rows().map(|row| (scenario.clone(), row));
-        Report::columns().runs(rows, output)
+        let timed = self.timed();
+        timed.map(|(result, timing)| TimedResultJson::new(result, self.results, timing))
     }
 
     /// Writes one JSON object.

@@ -10,6 +10,18 @@ struct Line {
     args: ReproduceArgs,
 }
 
+fn given(args: &ReproduceArgs) -> Scenario {
+    args.settings.scenario("reproduce").unwrap()
+}
+
+fn command(args: &ReproduceArgs) -> String {
+    args.command(&given(args), &args.figures().unwrap())
+}
+
+fn extent(args: &ReproduceArgs) -> Extent {
+    args.extent(&given(args))
+}
+
 fn args(line: &str) -> ReproduceArgs {
     let words = std::iter::once("reproduce").chain(line.split_whitespace());
     Line::try_parse_from(words).unwrap().args
@@ -20,14 +32,14 @@ fn the_command_on_the_page_gives_the_same_again() {
     let given = args(
         "chang-mohapatra --figure 6 --figure 3 --figure 6 --jobs 500 --seed 7 --threads 2 --output x",
     );
-    let command = given.command(&given.figures().unwrap());
+    let shown = command(&given);
     assert_eq!(
-        command,
+        shown,
         "host-sim reproduce chang-mohapatra --quick --figure 3 --figure 6 --jobs 500 --seed 7"
     );
-    let again = args(command.strip_prefix("host-sim reproduce ").unwrap());
-    assert_eq!(again.command(&again.figures().unwrap()), command);
-    assert_eq!(again.extent().length, given.extent().length);
+    let again = args(shown.strip_prefix("host-sim reproduce ").unwrap());
+    assert_eq!(command(&again), shown);
+    assert_eq!(extent(&again).length, extent(&given).length);
 }
 
 fn paper(name: &str) -> Paper {
@@ -39,13 +51,13 @@ fn paper(name: &str) -> Paper {
 #[test]
 fn full_is_the_papers_length() {
     let full = args("kim-yoon --full");
-    assert_eq!(full.extent().length.jobs, 100_000);
+    assert_eq!(extent(&full).length.jobs, 100_000);
     assert!(matches!(
-        full.extent().length.replications,
+        extent(&full).length.replications,
         Replications::UntilRelativeError { target: 0.03, .. }
     ));
     assert_eq!(full.lengths().largest_mesh, Some(512));
-    assert_eq!(args("chang-mohapatra --full").extent().length.jobs, 10_000);
+    assert_eq!(extent(&args("chang-mohapatra --full")).length.jobs, 10_000);
 }
 
 /// Where the first jobs to leave are measured, their turnaround ends the replications.
@@ -63,7 +75,7 @@ fn the_page_names_the_metric_whose_error_ends_the_replications() {
             claims: &[],
             left_out: &[],
             command: "",
-            extent: &given.extent(),
+            extent: &extent(&given),
         });
         let page = page.unwrap();
         let text = format!("until the error of the {metric} is at most ");
@@ -74,12 +86,12 @@ fn the_page_names_the_metric_whose_error_ends_the_replications() {
 
 #[test]
 fn tasks_at_time_0_have_a_number_and_replications_of_their_own() {
-    let extent = args("chuang-wu --jobs 500").extent();
+    let default = extent(&args("chuang-wu --jobs 500"));
     let paper = paper("chuang-wu");
     let lengths = |number: u32| -> Vec<Length> {
         let of_number = paper.figures.iter().find(|figure| figure.number == number);
         let cells = of_number.unwrap().cells();
-        cells.map(|cell| extent.simulated(&cell.setting)).collect()
+        cells.map(|cell| default.simulated(&cell.setting)).collect()
     };
     for length in lengths(2) {
         assert_eq!(
@@ -93,7 +105,7 @@ fn tasks_at_time_0_have_a_number_and_replications_of_their_own() {
             (500, Replications::Fixed(10))
         );
     }
-    let few = args("chuang-wu --full --replications 7").extent();
+    let few = extent(&args("chuang-wu --full --replications 7"));
     assert_eq!(few.closed_replications, Replications::Fixed(7));
     assert_eq!(few.length.replications, Replications::Fixed(7));
 }

@@ -54,7 +54,7 @@ pages! {
     guides_resets_and_journals "docs/guides/resets-and-journals.md",
     guides_run_a_log "docs/guides/run-a-log.md",
     guides_single_operations "docs/guides/single-operations.md",
-    guides_sweeps "docs/guides/sweeps.md",
+    guides_studies "docs/guides/studies.md",
     guides_the_board "docs/guides/the-board.md",
     guides_tpu_slices "docs/guides/tpu-slices.md",
     guides_view_and_pictures "docs/guides/view-and-pictures.md",

@@ -65,7 +65,7 @@ fn tables_of_interrupted_commands_are_marked() {
         (format!("saturation {MANY}"), "completed: "),
         (
             format!("compare {MANY} --load .3,.5"),
-            "completed: under fcfs 0 at 0.3, ",
+            "completed: with scheduler=fcfs 0 at 0.3, ",
         ),
     ] {
         let ended = interrupted(&line);
@@ -82,7 +82,7 @@ fn tables_of_interrupted_commands_are_marked() {
         let loads = line.starts_with("compare") && (begins(" 0.5 ") || begins("0.5 "));
         assert_eq!(loads, line.starts_with("compare"), "{ended}");
         assert_eq!(
-            ended.stdout.contains("; under easy 0 at 0.3, "),
+            ended.stdout.contains("; with scheduler=easy 0 at 0.3, "),
             line.starts_with("compare"),
             "{ended}"
         );
@@ -128,18 +128,18 @@ fn without_a_complete_replication_nothing_is_printed() {
     );
 }
 
-/// The command is the same again, but for what would begin anew, and goes on.
+/// The command is the same again, and goes on.
 #[test]
-fn an_interrupted_sweep_names_the_command_that_goes_on() {
+fn an_interrupted_study_names_the_command_that_goes_on() {
     let folder = tempfile::tempdir().unwrap();
-    let long = "mesh = \"8x8\"\njobs = 100\nreplications = 1\nstrategy = \"ff\"\n[grid]\nseed = ";
+    let long = "mesh = \"8x8\"\njobs = 100\nreplications = 1\nstrategy = \"ff\"\nseed = ";
     let seeds: Vec<String> = (1..=5_000).map(|seed: u32| seed.to_string()).collect();
     let text = format!("{long}[{}]\n", seeds.join(", "));
     fs::write(folder.path().join("my grid.toml"), text).unwrap();
-    let mut child = command(folder.path(), "sweep");
-    child.args(["my grid.toml", "--anew", "--output", "o"]);
+    let mut child = command(folder.path(), "run --scenario");
+    child.args(["my grid.toml", "--save", "o"]);
     let child = child.stderr(Stdio::piped()).spawn().unwrap();
-    let kept = folder.path().join("o/points");
+    let kept = folder.path().join("o");
     let points = || fs::read_dir(&kept).map_or(0, Iterator::count);
     while points() < 3 {
         thread::sleep(Duration::from_millis(5));
@@ -148,12 +148,12 @@ fn an_interrupted_sweep_names_the_command_that_goes_on() {
     let output = child.wait_with_output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(130), "{stderr}");
-    let begin = "error: interrupted; o/points keeps what is complete, and `";
+    let begin = "error: interrupted; o keeps what is complete, and `";
     let again = stderr.strip_prefix(begin);
     let again = again.and_then(|rest| rest.strip_suffix("` goes on\n"));
     let again = again.unwrap_or_else(|| panic!("{stderr}"));
     assert!(
-        again.ends_with(" sweep 'my grid.toml' --output o"),
+        again.ends_with(" run --scenario 'my grid.toml' --save o"),
         "{again}"
     );
     // As a shell has it; interrupted once more, as it is long.
@@ -173,7 +173,7 @@ fn an_interrupted_sweep_names_the_command_that_goes_on() {
     assert_eq!(output.status.code(), Some(143), "{output:?}");
 }
 
-/// In its sweep, and while the clock measures, which comes after it.
+/// In its study, and while the clock measures, which comes after it.
 #[test]
 fn an_interrupted_reproduction_names_the_command_that_goes_on() {
     for (line, clocked) in [

@@ -66,11 +66,13 @@ fn wrong_options_are_explained() {
         ),
         (
             "run --load .3 .4",
-            &["tip: compare takes several values: --load .3,.4\n"],
+            &["tip: several values are separated by commas, without blanks: --load .3,.4\n"],
         ),
         (
-            "run --scheduler fcfs,easy",
-            &["tip: compare takes several values: --scheduler fcfs,easy\n"],
+            "run --scheduler fcfs, easy",
+            &[
+                "tip: several values are separated by commas, without blanks: --scheduler fcfs,easy\n",
+            ],
         ),
         (
             "traffic --rate .1 .2",
@@ -416,14 +418,6 @@ fn options_that_a_command_would_ignore_are_errors() {
     let log = "1 0 -1 10 2 -1 -1 2 20 -1 1 1 1 -1 -1 1 -1 -1\n";
     fs::write(folder.path().join("log.swf"), log).unwrap();
     for (line, part) in [
-        (
-            "compare --mesh 8x8 --full --jobs-file t.csv",
-            "'--full' cannot be used with '--jobs-file",
-        ),
-        (
-            "compare --mesh 8x8 --full --swf log.swf",
-            "'--full' cannot be used with '--swf",
-        ),
         (
             "log t.csv --partition 3",
             "--partition: a trace in CSV has no partitions",

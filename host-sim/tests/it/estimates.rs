@@ -42,13 +42,14 @@ fn factors_are_the_same_on_any_number_of_threads() {
 }
 
 #[test]
-fn a_model_is_an_axis_of_a_sweep() {
+fn a_model_is_an_axis_of_a_study() {
     let folder = tempfile::tempdir().unwrap();
-    let grid = "mesh = \"8x8\"\njobs = 300\nreplications = 2\nscheduler = \"easy\"\n[grid]\n\
+    let grid = "mesh = \"8x8\"\njobs = 300\nreplications = 2\nscheduler = \"easy\"\n\
                 estimates = [\"perfect\", \"factor:1..5\", \"none\"]\n";
     fs::write(folder.path().join("grid.toml"), grid).unwrap();
-    host_sim_in(folder.path(), "sweep grid.toml --output out --threads 1").good();
-    let mut table = csv::Reader::from_path(folder.path().join("out/results.csv")).unwrap();
+    let line = "run --scenario grid.toml --metrics utilization --format csv";
+    let csv = host_sim_in(folder.path(), line).good();
+    let mut table = csv::Reader::from_reader(csv.as_bytes());
     let headers = table.headers().unwrap().clone();
     let at = headers.iter().position(|name| name == "estimates").unwrap();
     let found: Vec<_> = table

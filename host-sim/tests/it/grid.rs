@@ -149,24 +149,18 @@ fn a_log_takes_near_cubic_shapes() {
 }
 
 #[test]
-fn sweeps_comparisons_and_saturation_serve_grids() {
+fn studies_comparisons_and_saturation_serve_grids() {
     let folder = tempfile::tempdir().unwrap();
-    let text = "jobs = 200\nreplications = 2\nmesh = \"4x3x4\"\n[grid]\nwrap = [0, \"0,2\"]\n";
+    let text = "jobs = 200\nreplications = 2\nmesh = \"4x3x4\"\nwrap = [0, \"0,2\"]\n";
     fs::write(folder.path().join("rings.toml"), text).unwrap();
-    host_sim_in(folder.path(), "sweep rings.toml --output out").good();
-    let csv = fs::read_to_string(folder.path().join("out/results.csv")).unwrap();
-    assert!(
-        csv.contains("4x3x4,0,,,,uniform,\"1..4,1..3,1..4\",,,"),
-        "{csv}"
-    );
-    assert!(
-        csv.contains("4x3x4,\"0,2\",,,,uniform,\"1..4,1..3,1..4\",,,"),
-        "{csv}"
-    );
+    let json = host_sim_in(folder.path(), "run --scenario rings.toml --format json").json();
+    for (point, wrap) in json["points"].as_array().unwrap().iter().zip(["0", "0,2"]) {
+        assert_eq!(point["scenario"]["wrap"], wrap);
+        assert_eq!(point["scenario"]["side_range"], "1..4,1..3,1..4");
+    }
 
     let line = "compare --torus 4x3x4 --load .3 --jobs 200 --replications 2 --format json";
     let json = host_sim_in(folder.path(), line).json();
-    assert_eq!(json["scenario"]["torus"], "4x3x4");
     let expected = [
         "first-fit",
         "adaptive-scan",
@@ -174,11 +168,16 @@ fn sweeps_comparisons_and_saturation_serve_grids() {
         "least-expected-blocking",
         "naive",
     ];
-    // Under FCFS, then under EASY.
-    assert_eq!(
-        names(&json["points"][0]["results"]),
-        [expected, expected].concat()
-    );
+    for (point, scheduler) in json["points"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .zip(["fcfs", "easy"])
+    {
+        assert_eq!(point["scenario"]["torus"], "4x3x4");
+        assert_eq!(point["scenario"]["scheduler"], scheduler);
+        assert_eq!(names(&point["results"]), expected);
+    }
 
     let line = "saturation --mesh 4x3x4 --wrap 2 --jobs 200 --replications 2 --format json";
     let json = host_sim(line).json();

@@ -303,7 +303,7 @@ fn every_command_takes_machines() {
         "compare --machine tpu-v4 --mix tpu-v4 --strategy cubes,adaptive-scan --load .2,.3 \
          --jobs 300 --replications 2 --output compare.svg",
     );
-    assert_eq!(compare["points"].as_array().unwrap().len(), 2);
+    assert_eq!(compare["points"].as_array().unwrap().len(), 4);
     let saturation = json(
         "saturation --machine pod.toml --mix tpu-v4 --strategy cubes,adaptive-scan --jobs 300 \
          --replications 2",
@@ -323,9 +323,9 @@ fn every_command_takes_machines() {
         "{text}"
     );
     let grid = "mix = \"tpu-v4\"\nstrategy = \"cubes\"\njobs = 100\nreplications = 1\n\n\
-                [grid]\nmachine = [\"tpu-v4\", \"pod.toml\"]\nload = [0.2]\n";
-    fs::write(folder.path().join("sweep.toml"), grid).unwrap();
-    host_sim_in(folder.path(), "sweep sweep.toml --output swept").good();
-    let points = fs::read_to_string(folder.path().join("swept/results.csv")).unwrap();
+                machine = [\"tpu-v4\", \"pod.toml\"]\nload = 0.2\n";
+    fs::write(folder.path().join("study.toml"), grid).unwrap();
+    let line = "run --scenario study.toml --wide --format csv";
+    let points = host_sim_in(folder.path(), line).good();
     assert_eq!(points.lines().count(), 3, "{points}");
 }

@@ -37,7 +37,7 @@ mod saturation;
 mod schema;
 mod shards;
 mod stderr;
-mod sweep;
+mod study;
 mod tables;
 mod terminal;
 mod traffic;

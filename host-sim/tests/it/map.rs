@@ -254,17 +254,9 @@ fn no_output_takes_the_place_of_another_file() {
     let folder = tempfile::tempdir().unwrap();
     let log = "1 0 -1 10 4 -1 -1 4 10 -1 1 1 1 -1 -1 1 -1 -1\n";
     fs::write(folder.path().join("l.swf"), log).unwrap();
-    let grid = "[grid]\nseed = [1, 2]\n";
-    for (name, content) in [
-        ("s.toml", "batch = 9\n"),
-        ("ops.txt", "alloc 1 2x2\n"),
-        ("results.json", grid),
-        ("results.csv", log),
-    ] {
+    for (name, content) in [("s.toml", "batch = 9\n"), ("ops.txt", "alloc 1 2x2\n")] {
         fs::write(folder.path().join(name), content).unwrap();
     }
-    let over_a_log = "mesh = \"8x8\"\nswf = \"results.csv\"\n[grid]\njobs = [1, 2]\n";
-    fs::write(folder.path().join("g.toml"), over_a_log).unwrap();
     let run = "run --mesh 8x8 --replications 1 --jobs 20";
     for (line, part) in [
         (
@@ -290,14 +282,6 @@ fn no_output_takes_the_place_of_another_file() {
         (
             "replay ops.txt --mesh 8x8 --plot map --plot-output ./ops.txt".to_owned(),
             "--plot-output ./ops.txt is the file of OPS, too",
-        ),
-        (
-            "sweep results.json --output . --anew".to_owned(),
-            "results.json is the file of FILE.toml, too",
-        ),
-        (
-            "sweep g.toml --output . --anew".to_owned(),
-            "results.csv is the file of swf, too",
         ),
     ] {
         let ended = host_sim_in(folder.path(), &line);

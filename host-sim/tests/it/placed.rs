@@ -167,36 +167,36 @@ fn of_a_run_wherever_the_error_is_found() {
 }
 
 #[test]
-fn of_a_sweep_with_the_line_of_the_point() {
+fn of_a_point_with_its_values() {
     check(
-        "sweep",
+        "run --scenario",
         &[
             (
-                "jobs = 40\n\n[grid]\nmesh = [\"8x8\"]\nload = [\n  0.3,\n  1e-20,\n]\n",
+                "jobs = 40\n\nmesh = [\"8x8\"]\nload = [\n  0.3,\n  1e-20,\n]\n",
                 "",
-                "s.toml:7: the load (`load`) is 1e-20: expected one by which 40 jobs arrive",
-                &["(mesh = 8x8, load = 1e-20)"],
+                "s.toml:4: the load (`load`) is 1e-20: expected one by which 40 jobs arrive",
+                &["(load = 1e-20)"],
             ),
             (
-                "[grid]\nload = [\n  0.3,\n  0.4,\n  -1,\n]\n",
+                "load = [\n  0.3,\n  0.4,\n  -1,\n]\n",
                 "",
-                "s.toml:5: load = -1: expected a number over 0",
+                "s.toml:4: load = -1: expected a number over 0",
                 &[],
             ),
             (
-                "[grid]\nmesh = [\n  \"8x8\",\n  \"4x4\",\n]\nside-lengths = [\"uniform-decreasing\"]",
+                "mesh = [\n  \"8x8\",\n  \"4x4\",\n]\nside-lengths = [\"uniform-decreasing\"]",
                 "",
-                "s.toml:6: the number of side lengths for uniform-decreasing (`side-lengths`) is 4",
-                &["(mesh = 4x4, side-lengths = uniform-decreasing)"],
+                "s.toml:5: the number of side lengths for uniform-decreasing (`side-lengths`) is 4",
+                &["(mesh = 4x4)"],
             ),
             (
-                "format = \"json\"\n[grid]\nload = [0.3]",
+                "format = \"json\"\nload = [0.3]",
                 "",
-                "s.toml:1: `format` has no use here: a sweep writes results.csv and results.json",
+                "s.toml:1: `format` is an option of the command line only (expected --format there)",
                 &[],
             ),
             (
-                "shard = \"1/2\"\n[grid]\nload = [0.3]",
+                "shard = \"1/2\"\nload = [0.3]",
                 "",
                 "s.toml:1: `shard` is an option of the command line only (expected --shard there)",
                 &[],

@@ -39,14 +39,12 @@ fn what_the_program_did_not_write_is_replaced_only_if_asked() {
             "s.svg",
         ),
         (format!("view {SMALL} --output v.html"), "v.html"),
-        ("sweep g.toml --output o".to_owned(), "o/results.csv"),
-        ("sweep g.toml --output o".to_owned(), "o/results.json"),
         (
-            "slurm g.toml --tasks 1 --output o".to_owned(),
+            "run --scenario g.toml --save o --slurm 1".to_owned(),
             "o/slurm-array.sh",
         ),
         (
-            "slurm g.toml --tasks 1 --output o".to_owned(),
+            "run --scenario g.toml --save o --slurm 1".to_owned(),
             "o/slurm-merge.sh",
         ),
         ("man pages".to_owned(), "pages/host-sim-run.1"),
@@ -111,20 +109,6 @@ fn the_place_of_every_file_is_said() {
         let shown = host_sim_in(folder.path(), &line).good();
         assert!(shown.ends_with(said), "{line}: {shown}");
     }
-}
-
-/// A document names a picture that is there, and no other.
-#[cfg(target_os = "linux")]
-#[test]
-fn a_document_names_a_picture_once_it_is_drawn() {
-    let folder = tempfile::tempdir().unwrap();
-    let line = format!("compare {SMALL} --load .3 --replications 1 --format json --output");
-    let drawn = host_sim_in(folder.path(), &format!("{line} c.svg")).json();
-    assert_eq!(drawn["picture"], "c.svg");
-    let ended = host_sim_in(folder.path(), &format!("{line} /dev/full"));
-    assert_eq!(ended.code, Some(1), "{ended}");
-    let json: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
-    assert!(json["picture"].is_null(), "{json}");
 }
 
 /// A killed command leaves files without a name, and points that are whole.

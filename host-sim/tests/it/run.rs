@@ -600,5 +600,5 @@ fn headings_name_what_is_not_the_default() {
         "saturation --mesh 8x8 --strategy ff --jobs 100 --replications 1 --side-range 2..5",
     )
     .good();
-    assert!(table.contains("uniform sides, lengths 2..5"), "{table}");
+    assert!(table.contains(" side-range=2..5 "), "{table}");
 }

@@ -15,8 +15,8 @@ fn a_table_of_all_strategies_that_serve_the_mesh() {
         "\nmultiple-buddy ",
         "saturation",
         " ± ",
-        "seed 1",
-        "100 jobs wait at all times",
+        "seed=1",
+        "backlog=100",
     ] {
         assert!(shown.contains(part), "{part} is missing in {shown}");
     }

@@ -1,4 +1,4 @@
-//! Sweeps over several machines: shards, their merge, and the scripts for Slurm.
+//! Studies over several machines: shards, their merge, and the scripts for Slurm.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,6 @@ mod slurm;
 const FIXED: &str = r#"
 jobs = 200
 replications = 2
-[grid]
 strategy = ["fsl", "naive", "random:seed=7"]
 mesh = ["8x8", "16x11"]
 load = [0.3, 0.5, 2]
@@ -28,12 +27,11 @@ mesh = "16x16"
 strategy = ["ff", "fsl"]
 until-rel-error = 0.3
 max-replications = 20
-[grid]
 load = [0.2, 0.3, 0.4, 1.5]
 seed = [1, 2]
 "#;
 
-/// The files of a sweep by their paths.
+/// The kept points by the names of their files.
 fn files(folder: &Path) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
@@ -48,18 +46,16 @@ fn files(folder: &Path) -> BTreeMap<String, String> {
     files
 }
 
-fn sweep(folder: &Path, options: &str) -> Ended {
-    host_sim_in(folder, &format!("sweep grid.toml {options}"))
+fn study(folder: &Path, options: &str) -> Ended {
+    host_sim_in(folder, &format!("run --scenario grid.toml {options}"))
 }
 
 /// A folder with this grid, in which one machine, on one thread, has written `whole`.
-fn swept(text: &str) -> (tempfile::TempDir, BTreeMap<String, String>) {
+fn studied(text: &str) -> (tempfile::TempDir, BTreeMap<String, String>) {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("grid.toml"), text).unwrap();
-    sweep(folder.path(), "--output whole --threads 1").good();
+    study(folder.path(), "--save whole --threads 1").good();
     let whole = files(&folder.path().join("whole"));
-    let names = whole.keys().filter(|name| !name.starts_with("points/"));
-    assert!(names.eq(["results.csv", "results.json"]));
     (folder, whole)
 }
 
@@ -75,17 +71,17 @@ fn refused(ended: &Ended, parts: &[&str]) {
 #[test]
 fn shards_make_the_very_files_of_one_machine() {
     for (text, points) in [(FIXED, 12), (UNTIL, 8)] {
-        let (folder, whole) = swept(text);
+        let (folder, whole) = studied(text);
         let folder = folder.path();
         for shards in [1, 2, 5, 15] {
             let mut computed = 0;
             // In any order, on any number of threads.
             for shard in (1..=shards).rev() {
                 let options = format!(
-                    "--output {shards} --shard {shard}/{shards} --threads {}",
+                    "--save {shards} --shard {shard}/{shards} --threads {}",
                     shard % 3 + 1
                 );
-                let said = sweep(folder, &options).good();
+                let said = study(folder, &options).good();
                 let expected = format!("shard {shard} of {shards}: ");
                 let rest = said.strip_prefix(&expected).unwrap();
                 let (count, rest) = rest.split_once(' ').unwrap();
@@ -96,12 +92,12 @@ fn shards_make_the_very_files_of_one_machine() {
             assert_eq!(computed, points);
             // Again and again, and then nothing is left to be run.
             for _ in 0..2 {
-                let said = sweep(folder, &format!("--output {shards} --merge")).good();
-                let expected = format!("{points} points, all of them run before\n");
-                assert!(said.starts_with(&expected), "{said}");
+                let said = study(folder, &format!("--save {shards} --merge")).good();
+                let expected = format!("{shards}: {points} points, all of them run before\n");
+                assert!(said.ends_with(&expected), "{said}");
                 assert_eq!(files(&folder.join(shards.to_string())), whole, "{shards}");
             }
-            let said = sweep(folder, &format!("--output {shards}")).good();
+            let said = study(folder, &format!("--save {shards}")).good();
             assert!(
                 said.contains(&format!("{points} of them run before")),
                 "{said}"
@@ -114,10 +110,10 @@ fn shards_make_the_very_files_of_one_machine() {
 #[test]
 fn a_killed_shard_goes_on_where_it_stopped() {
     let text = "jobs = 3000\nreplications = 4\nmesh = \"32x32\"\nstrategy = [\"fsl\", \"as\"]\n\
-                [grid]\nload = [0.3, 0.4, 0.45]\nseed = [1, 2, 3, 4]\n";
-    let (folder, whole) = swept(text);
+                load = [0.3, 0.4, 0.45]\nseed = [1, 2, 3, 4]\n";
+    let (folder, whole) = studied(text);
     let folder = folder.path();
-    let points = folder.join("out/points");
+    let points = folder.join("out");
     let ended_points = || {
         let entries = fs::read_dir(&points).into_iter().flatten();
         let names = entries.map(|entry| entry.unwrap().file_name());
@@ -126,7 +122,7 @@ fn a_killed_shard_goes_on_where_it_stopped() {
             .filter(|name| name.to_string_lossy().ends_with(".json"))
             .count()
     };
-    let line = "sweep grid.toml --output out --threads 1 --shard";
+    let line = "run --scenario grid.toml --save out --threads 1 --shard";
     let mut child = command(folder, &format!("{line} 1/2"))
         .stdout(Stdio::null())
         .spawn()
@@ -144,36 +140,34 @@ fn a_killed_shard_goes_on_where_it_stopped() {
     let known = ended_points();
     host_sim_in(folder, &format!("{line} 2/2")).good();
     refused(
-        &sweep(folder, "--output out --merge"),
+        &study(folder, "--save out --merge"),
         &[
             " of 12 points are missing, the first is load = 0.",
             "run the shards again that have not ended",
         ],
     );
-    assert!(!folder.join("out/results.csv").exists());
     let ended = host_sim_in(folder, &format!("{line} 1/2"));
     let expected = format!("{known} of them run before");
     assert!(
         ended.code == Some(0) && ended.stdout.contains(&expected),
         "{ended}"
     );
-    sweep(folder, "--output out --merge").good();
+    study(folder, "--save out --merge").good();
     assert_eq!(files(&folder.join("out")), whole);
 }
 
 #[test]
 fn what_shards_have_not_run_is_missing() {
-    let (folder, whole) = swept(FIXED);
+    let (folder, whole) = studied(FIXED);
     let folder = folder.path();
-    let merge = || sweep(folder, "--output out --merge");
-    let shard = |shard: &str| sweep(folder, &format!("--output out --shard {shard}"));
-    refused(&merge(), &["out/points: 12 of 12 points are missing"]);
+    let merge = || study(folder, "--save out --merge");
+    let shard = |shard: &str| study(folder, &format!("--save out --shard {shard}"));
+    refused(&merge(), &["out: 12 of 12 points are missing"]);
     shard("1/2").good();
     refused(
         &merge(),
         &[" of 12 points are missing, the first is mesh = "],
     );
-    assert!(!folder.join("out/results.csv").exists());
     // Shards of another division do for the rest.
     let said = ["1/3", "2/3", "3/3"].map(|third| shard(third).good());
     assert!(
@@ -184,10 +178,7 @@ fn what_shards_have_not_run_is_missing() {
     assert_eq!(files(&folder.join("out")), whole);
 
     // A damaged file: its point is missing, and run again.
-    let name = whole
-        .keys()
-        .find(|name| name.starts_with("points/"))
-        .unwrap();
+    let name = whole.keys().next().unwrap();
     let path = folder.join("out").join(name);
     let mut bytes = fs::read(&path).unwrap();
     bytes[100] ^= 0x10;
@@ -208,8 +199,6 @@ fn what_shards_have_not_run_is_missing() {
     assert!(said.contains(" 0 of them run before"), "{said}");
     let said = shard("1/2").good();
     assert!(!said.contains(" 0 of them run before"), "{said}");
-    let said = shard("1/2 --anew").good();
-    assert!(said.contains(" 0 of them run before"), "{said}");
     fs::write(folder.join("grid.toml"), FIXED).unwrap();
     merge().good();
     for (name, text) in &whole {
@@ -226,10 +215,9 @@ fn a_part_that_is_not_there_is_refused() {
         ("--shard 0/4", "expected I/N"),
         ("--shard 4", "expected I/N"),
         ("--shard 1/4 --merge", "cannot be used with '--merge'"),
-        ("--merge --anew", "cannot be used with"),
         ("--merge", "points are missing"),
     ] {
-        let ended = sweep(folder.path(), options);
+        let ended = study(folder.path(), &format!("--save out {options}"));
         assert!(
             ended.code == Some(2) && ended.stderr.contains(part),
             "{options}: {ended}"

@@ -30,13 +30,13 @@ fn an_unread_error_has_its_exit_code() {
 }
 
 #[test]
-fn an_unread_warning_stops_no_sweep() {
+fn an_unread_warning_stops_no_study() {
     let folder = tempfile::tempdir().unwrap();
-    let text = "mesh = \"8x8\"\njobs = 40\nreplications = 1\n[grid]\nload = [0.3, 0.4]\n";
+    let text = "mesh = \"8x8\"\njobs = 40\nreplications = 1\nload = [0.3, 0.4]\n";
     fs::write(folder.path().join("s.toml"), text).unwrap();
-    let line = "sweep s.toml --output o";
+    let line = "run --scenario s.toml --save o";
     host_sim_in(folder.path(), line).good();
-    let mut points = fs::read_dir(folder.path().join("o/points")).unwrap();
+    let mut points = fs::read_dir(folder.path().join("o")).unwrap();
     let point = points.next().unwrap().unwrap().path();
     fs::write(&point, "damaged").unwrap();
     let warned = host_sim_in(folder.path(), line);

@@ -82,9 +82,9 @@ fn compare_shows_its_frame_at_once_and_then_the_tables() {
     let frame = frame.unwrap_or_else(|| panic!("{tables} are not the end of {shown}"));
     let (first, _) = frame.split_once(" left").unwrap();
     for part in [
-        "mesh 8x8",
-        "Mean waiting delay (s), fcfs",
-        "Mean waiting delay (s), easy",
+        "mesh=8x8",
+        "Mean waiting delay (s), scheduler=fcfs",
+        "Mean waiting delay (s), scheduler=easy",
     ] {
         assert!(first.contains(part), "{part} is missing in {first}");
     }

@@ -1,6 +1,7 @@
 //! Scenario files: TOML whose keys are settings.
 
-use std::ffi::OsString;
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,11 +11,7 @@ use toml::de::{DeTable, DeValue};
 use super::place::Place;
 use super::table::{Entry, Form, SETTINGS, Setting, contradiction, unknown_key};
 use crate::input;
-use crate::wording::Number;
 use crate::workload::empirical::names_file;
-
-/// The name of the table of a sweep.
-pub(super) const GRID: &str = "grid";
 
 /// Keys that a reader of files does not take, for what is said about them.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,25 +27,31 @@ pub(super) fn read(
     name: &Arc<str>,
     foreign: Foreign<'_>,
 ) -> Result<Vec<Entry>, String> {
-    let text = text(path)?;
+    let text =
+        input::text(path).map_err(|error| format!("{name}: cannot read the scenario: {error}"))?;
+    entries(&text, path, name, foreign)
+}
+
+/// The settings in the text of a file, whose folder paths in it are relative to.
+pub(super) fn entries(
+    text: &str,
+    path: &Path,
+    name: &Arc<str>,
+    foreign: Foreign<'_>,
+) -> Result<Vec<Entry>, String> {
     let locate = |file: &str| beside(path, file);
-    parse(&Reader::new(name, &text, foreign, &locate))
+    parse(&Reader::new(name, text, foreign, &locate))
         .map_err(|Wrong { line, reason }| format!("{name}:{line}: {reason}"))
 }
 
-pub(super) fn text(path: &Path) -> Result<String, String> {
-    let name = path.display();
-    input::text(path).map_err(|error| format!("{name}: cannot read the scenario: {error}"))
-}
-
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Wrong {
-    pub(super) line: usize,
-    pub(super) reason: String,
+struct Wrong {
+    line: usize,
+    reason: String,
 }
 
 /// A file named in a scenario is looked for beside the scenario.
-pub(super) fn beside(scenario: &Path, file: &str) -> PathBuf {
+fn beside(scenario: &Path, file: &str) -> PathBuf {
     match scenario.parent() {
         Some(folder) => folder.join(file),
         None => PathBuf::from(file),
@@ -69,7 +72,7 @@ fn parse(reader: &Reader<'_>) -> Result<Vec<Entry>, Wrong> {
 }
 
 /// What the values of a scenario file are read with.
-pub(super) struct Reader<'r> {
+struct Reader<'r> {
     name: &'r Arc<str>,
     text: &'r str,
     /// Where lines begin, but for the first.
@@ -80,7 +83,7 @@ pub(super) struct Reader<'r> {
 
 impl<'r> Reader<'r> {
     /// Of a file of this name with this text; files that it names are found by `locate`.
-    pub(super) fn new(
+    fn new(
         name: &'r Arc<str>,
         text: &'r str,
         foreign: Foreign<'r>,
@@ -96,7 +99,7 @@ impl<'r> Reader<'r> {
         }
     }
 
-    pub(super) fn table(&self) -> Result<DeTable<'r>, Wrong> {
+    fn table(&self) -> Result<DeTable<'r>, Wrong> {
         let table = DeTable::parse(self.text).map_err(|error| Wrong {
             line: self.line(error.span().map_or(0, |span| span.start)),
             reason: error.message().replace('\n', ", "),
@@ -114,12 +117,12 @@ impl<'r> Reader<'r> {
     }
 
     /// The line in which a value begins.
-    pub(super) fn line_of(&self, value: &Spanned<DeValue<'_>>) -> usize {
+    fn line_of(&self, value: &Spanned<DeValue<'_>>) -> usize {
         self.line(value.span().start)
     }
 
     /// Lines, keys and values in the order of the file.
-    pub(super) fn in_order<'t, 'v>(
+    fn in_order<'t, 'v>(
         &self,
         table: &'t DeTable<'v>,
     ) -> Vec<(usize, &'t str, &'t Spanned<DeValue<'v>>)> {
@@ -133,38 +136,37 @@ impl<'r> Reader<'r> {
     }
 
     /// Reads the value of a key in this line; an error has the line of the (wrong) value.
-    pub(super) fn entry(
-        &self,
-        key: &str,
-        line: usize,
-        value: &Spanned<DeValue<'_>>,
-    ) -> Result<Entry, Wrong> {
+    fn entry(&self, key: &str, line: usize, value: &Spanned<DeValue<'_>>) -> Result<Entry, Wrong> {
         let setting = self.setting(key).map_err(|reason| Wrong { line, reason })?;
-        match value.get_ref() {
-            DeValue::Array(items) if setting.form == Form::List => {
-                let line = self.line_of(value);
-                if items.is_empty() {
-                    let reason = no_values(key);
-                    return Err(Wrong { line, reason });
-                }
-                let items = items.iter().map(|item| self.single(setting, item));
-                let items = items.collect::<Result<Vec<_>, Wrong>>()?;
-                let values: Vec<_> = items.into_iter().map(|entry| entry.value).collect();
-                Ok(Entry {
-                    setting,
-                    value: values.join(std::ffi::OsStr::new(",")),
-                    place: self.place(line),
-                })
+        let items = match value.get_ref() {
+            DeValue::Array(items) if items.is_empty() => {
+                let (line, reason) = (self.line_of(value), no_values(key));
+                return Err(Wrong { line, reason });
             }
-            _ => self.single(setting, value),
+            DeValue::Array(items) => items.iter().collect(),
+            _ => vec![value],
+        };
+        let mut values = Vec::with_capacity(items.len());
+        let mut seen = HashSet::with_capacity(items.len());
+        for item in items {
+            for value in self.single(setting, item)? {
+                // The rule of `names::each_once`.
+                if seen.insert(value.clone()) {
+                    values.push(value);
+                }
+            }
         }
+        if setting.form == Form::List {
+            values = vec![values.join(OsStr::new(","))];
+        }
+        Ok(Entry {
+            setting,
+            values,
+            place: self.place(self.line_of(value)),
+        })
     }
 
     fn setting(&self, key: &str) -> Result<&'static Setting, String> {
-        if key == GRID {
-            let sweep = "`host-sim sweep` runs files with one";
-            return Err(format!("a scenario has no `{GRID}` ({sweep})"));
-        }
         let Foreign {
             command_line,
             useless,
@@ -186,7 +188,7 @@ impl<'r> Reader<'r> {
         &self,
         setting: &'static Setting,
         value: &Spanned<DeValue<'_>>,
-    ) -> Result<Entry, Wrong> {
+    ) -> Result<Vec<OsString>, Wrong> {
         let (line, key) = (self.line_of(value), setting.key);
         let wrong = |reason| Wrong { line, reason };
         let text = text_of(value.get_ref(), setting.form).map_err(|expected| {
@@ -203,34 +205,21 @@ impl<'r> Reader<'r> {
             Form::NameOrFile if names_file(&text) => (self.locate)(&text).into_os_string(),
             _ => OsString::from(text),
         };
-        setting.check(&value_text).map_err(|expected| {
+        setting.one_or_range(&value_text).map_err(|expected| {
             // As it is written in the file.
             let shown = self.text[value.span()].lines().next();
             wrong(format!("{key} = {}: {expected}", shown.unwrap_or_default()))
-        })?;
-        let value = match value.get_ref() {
-            // In one way for all that are equal.
-            DeValue::Float(digits) => match digits.as_str().parse() {
-                Ok(number) => Number(number).to_string().into(),
-                Err(_) => value_text,
-            },
-            _ => value_text,
-        };
-        Ok(Entry {
-            setting,
-            value,
-            place: self.place(line),
         })
     }
 }
 
 /// The message about a key whose list is empty.
-pub(super) fn no_values(key: &str) -> String {
+fn no_values(key: &str) -> String {
     format!("`{key}` has no values (expected at least one)")
 }
 
 /// Whether these settings, each with its line, go together.
-pub(super) fn agree(keys: &[(usize, &'static Setting)]) -> Result<(), Wrong> {
+fn agree(keys: &[(usize, &'static Setting)]) -> Result<(), Wrong> {
     let settings: Vec<_> = keys.iter().map(|(_, setting)| *setting).collect();
     let Some((earlier, at)) = contradiction(&settings) else {
         return Ok(());
@@ -259,9 +248,6 @@ fn text_of(value: &DeValue<'_>, form: Form) -> Result<String, &'static str> {
             Ok(number.map_or_else(|_| digits.to_string(), |number| number.to_string()))
         }
         (DeValue::Float(digits), _) => Ok(digits.as_str().to_owned()),
-        (DeValue::Array(_), _) => {
-            Err("a string or a number; lists are for `host-sim sweep`, below [grid]")
-        }
         _ => Err("a string or a number"),
     }
 }
@@ -283,7 +269,7 @@ mod tests {
             .map(|entry| {
                 (
                     entry.setting.key.to_owned(),
-                    entry.value.into_string().unwrap(),
+                    entry.values.join(OsStr::new("|")).into_string().unwrap(),
                 )
             })
             .collect())
@@ -301,7 +287,7 @@ mod tests {
             ("jobs", "1000"),
             ("seed", "31"),
             ("warmup", "0"),
-            ("side-range", "4"),
+            ("side-range", "1..4"),
         ];
         assert_eq!(
             pairs,
@@ -374,7 +360,7 @@ mod tests {
             (
                 "blocking = []",
                 1,
-                "`blocking` is of type array (expected true or false)",
+                "`blocking` has no values (expected at least one)",
             ),
             (
                 "blocking = 1",
@@ -390,7 +376,7 @@ mod tests {
             ("from = 1979-05-27", 1, "of type datetime (expected"),
             ("warmup = nan", 1, "warmup = nan: expected a number from 0"),
             ("mesh = 0", 1, "expected WxH"),
-            ("mesh = [\"8x8\"]", 1, "of type array"),
+            ("mesh = [[\"8x8\"]]", 1, "of type array"),
             ("load = true", 1, "of type boolean"),
             ("load = 0", 1, "over 0"),
             ("jobs = -5", 1, "jobs = -5: expected a whole number, 1 to"),
@@ -408,7 +394,7 @@ mod tests {
             ("load = 0.4\nload = 0.5", 2, "duplicate"),
             ("mesh = \"8x8\"\nload 0.4", 2, ""),
             ("[run]\nload = 0.4", 1, "unknown key \"run\""),
-            ("\n[grid]\nload = [0.4]", 2, "`host-sim sweep` runs"),
+            ("\n[grid]\nload = [0.4]", 2, "unknown key \"grid\""),
         ] {
             let Wrong { line: at, reason } = read(text).unwrap_err();
             assert!(

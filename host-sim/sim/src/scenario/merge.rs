@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::file::{self, Foreign};
-use super::origin::Origin;
 use super::place::Place;
-use super::table::{Entry, Scenario, Setting};
+use super::study::Study;
+use super::table::{Entry, Setting};
 
 /// Choices: a later setting of one replaces the earlier ones that contradict it.
 const CHOICES: &[&[&str]] = &[
@@ -48,23 +48,24 @@ fn replaces(later: &Setting, earlier: &Setting) -> bool {
 }
 
 /// The settings `given` on the command line, or by the command itself, over those of a file, if
-/// there is one, and where they were given. The text is a note about keys of the file that others
-/// replace; an error is one line with the places.
+/// there is one. The text is a note about keys of the file that others replace.
+///
+/// # Errors
+///
+/// When the file cannot be read, is no TOML, or has a key that is unknown, contradicts another one
+/// or has a value that its setting does not take: one line with the places and what was expected.
 pub fn read(
-    given: &[Entry],
+    given: Vec<Entry>,
     path: Option<&Path>,
     foreign: Foreign<'_>,
-) -> Result<(Scenario, Origin, Option<String>), String> {
+) -> Result<(Study, Option<String>), String> {
     let Some(path) = path else {
-        let scenario = Scenario::of(given).map_err(|error| error.on_command_line())?;
-        return Ok((scenario, Origin::CommandLine, None));
+        return Ok((Study::of(given, None), None));
     };
     let name: Arc<str> = path.display().to_string().into();
-    let (entries, note) = stacked(given, file::read(path, &name, foreign)?)?;
-    let origin = Origin::of_file(&name, &entries, &[]);
-    let scenario = Scenario::of(&entries).map_err(|error| origin.place(&error))?;
+    let (entries, note) = stacked(&given, file::read(path, &name, foreign)?)?;
     let note = note.map(|note| format!("note: {name}: {note}"));
-    Ok((scenario, origin, note))
+    Ok((Study::of(entries, Some(name)), note))
 }
 
 /// What holds of the entries of a file and those that are given over it, and a note about those of

@@ -12,19 +12,17 @@ pub enum Origin {
     /// In a program.
     #[default]
     Program,
-    /// On the command line.
-    CommandLine,
-    /// In a file, or at a point of its grid, and perhaps on the command line.
-    File(Arc<FileOrigin>),
+    /// On the command line, and perhaps in a file.
+    Given(Arc<Given>),
 }
 
-/// A scenario file, or a point of its grid.
+/// Where the settings of a point of a study were given.
 #[derive(Debug)]
-pub struct FileOrigin {
-    /// What errors call the file.
-    file: Arc<str>,
+pub struct Given {
+    /// What errors call the file, if there is one.
+    file: Option<Arc<str>>,
     places: Vec<(&'static str, Place)>,
-    /// Which point it is; empty if there is no grid.
+    /// Which point it is; empty if there is one point.
     label: String,
 }
 
@@ -35,15 +33,16 @@ pub fn label_text(label: &[(String, String)]) -> String {
 }
 
 impl Origin {
-    /// That of these settings, of which this file gives some; `label` is empty without a grid.
-    pub(super) fn of_file<'e>(
-        file: &Arc<str>,
+    /// That of these settings, of which this file, if there is one, gives some; `label` is empty
+    /// where there is one point.
+    pub(super) fn of<'e>(
+        file: Option<&Arc<str>>,
         entries: impl IntoIterator<Item = &'e Entry>,
         label: &[(String, String)],
     ) -> Self {
         let place = |entry: &Entry| (entry.setting.key, entry.place.clone());
-        Origin::File(Arc::new(FileOrigin {
-            file: file.clone(),
+        Origin::Given(Arc::new(Given {
+            file: file.cloned(),
             places: entries.into_iter().map(place).collect(),
             label: label_text(label),
         }))
@@ -54,10 +53,9 @@ impl Origin {
     pub fn place(&self, error: &SettingError) -> String {
         let origin = match self {
             Origin::Program => return error.to_string(),
-            Origin::CommandLine => return error.on_command_line(),
-            Origin::File(origin) => origin,
+            Origin::Given(origin) => origin,
         };
-        let FileOrigin {
+        let Given {
             file,
             places,
             label,
@@ -74,9 +72,10 @@ impl Origin {
             label => format!(" ({label})"),
         };
         let line = settings.clone().find_map(line);
-        if line.is_none() && settings.any(|key| is_on_command_line(key)) {
+        let is_here = line.is_none() && settings.any(|key| is_on_command_line(key));
+        let Some(file) = file.as_ref().filter(|_| !is_here) else {
             return format!("{}{label}", error.on_command_line());
-        }
+        };
         let error = error.with(|key| match is_on_command_line(key) {
             true => format!("--{key}"),
             false => format!("`{key}`"),
@@ -98,19 +97,19 @@ mod tests {
         let error = SettingError::new(&["from", "swf"], "`from` requires `swf`");
         let dashes = "--from requires --swf";
         assert_eq!(Origin::default().place(&error), error.to_string());
-        assert_eq!(Origin::CommandLine.place(&error), dashes);
+        assert_eq!(Origin::of(None, [], &[]).place(&error), dashes);
         let origin = |lines: &[(&str, usize)], given: &[&str], label: &[(String, String)]| {
             let file: Arc<str> = "s.toml".into();
             let entry = |key: &str, place| Entry {
                 setting: Setting::of(key).unwrap(),
-                value: "7".into(),
+                values: vec!["7".into()],
                 place,
             };
             let lines = lines.iter();
             let entries = lines.map(|&(key, line)| entry(key, Place::File(file.clone(), line)));
             let given = given.iter().map(|key| entry(key, Place::CommandLine));
             let entries: Vec<_> = entries.chain(given).collect();
-            Origin::of_file(&file, &entries, label)
+            Origin::of(Some(&file), &entries, label)
         };
         let seed = [("seed".to_owned(), "1".to_owned())];
         let reason = "`from` requires `swf`";

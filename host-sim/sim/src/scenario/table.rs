@@ -21,6 +21,7 @@ use crate::machine::MachineSource;
 use crate::names::{self, REPLICATIONS_MAX, named};
 use crate::network::CYCLES_MAX;
 use crate::statistics::REPLICATIONS_MIN;
+use crate::wording::Number;
 use crate::workload::{
     Columns, CountDistribution, CubeDistribution, Empirical, EstimateModel, Lublin, MixSource,
     Patterns, Resample, ServiceDistribution, ShapeRule, SideDistribution, SideRanges, TimeUnit,
@@ -95,15 +96,118 @@ impl Setting {
     pub fn check(&self, value: &OsStr) -> Result<(), String> {
         (self.read)(&mut Scenario::default(), value)
     }
+
+    /// The values in a text with one value, a range of numbers `FIRST..:LAST:STEP`, or several of
+    /// them separated by commas. A value may have commas itself: `uniform:5,10` is one.
+    ///
+    /// ```
+    /// use meshalloc_sim::scenario::Setting;
+    /// let values = |key, text: &str| Setting::of(key).unwrap().values(text.as_ref()).unwrap();
+    /// assert_eq!(values("load", ".3,.4"), ["0.3", "0.4"]);
+    /// assert_eq!(values("load", ".3..:.5:.1"), ["0.3", "0.4", "0.5"]);
+    /// assert_eq!(values("service", "uniform:5,10,exponential:7").len(), 2);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// What was expected, when there is a value that it does not take.
+    pub fn values(&self, text: &OsStr) -> Result<Vec<OsString>, String> {
+        let may_be_file = matches!(self.form, Form::File | Form::NameOrFile);
+        let whole = self.one_or_range(text);
+        let parts: Vec<&str> = text
+            .to_str()
+            .map_or_else(Vec::new, |it| it.split(',').collect());
+        // A file may have any name, so a list of them is looked for first.
+        let is_list = |part: &&str| self.form == Form::NameOrFile || part.contains('.');
+        if parts.len() < 2 || whole.is_ok() && !(may_be_file && parts.iter().all(is_list)) {
+            return whole;
+        }
+        let mut values = Vec::new();
+        let (mut begin, mut has_commas) = (0, self.form != Form::Number);
+        while begin < parts.len() {
+            let ends = begin + 1..=parts.len().min(begin + VALUE_PARTS_MAX);
+            let found = ends.into_iter().find_map(|end| {
+                let value = OsString::from(parts[begin..end].join(","));
+                Some((end, self.one_or_range(&value).ok()?))
+            });
+            let Some((end, found)) = found else {
+                // It may still be one value.
+                return match has_commas || whole.is_ok() {
+                    true => whole,
+                    false => self.one_or_range(parts[begin].as_ref()),
+                };
+            };
+            values.extend(found);
+            has_commas = end - begin > 1;
+            begin = end;
+        }
+        Ok(names::each_once(values))
+    }
+
+    /// The values of a text that is one value or a range of numbers, each in its usual form.
+    pub(super) fn one_or_range(&self, text: &OsStr) -> Result<Vec<OsString>, String> {
+        if let (Form::Number, Some((first, rest))) = (
+            self.form,
+            text.to_str().and_then(|text| text.split_once("..:")),
+        ) {
+            let numbers =
+                range(first, rest).ok_or("expected FIRST..:LAST:STEP, such as .3..:.7:.1")?;
+            let values = numbers.into_iter().map(|number| {
+                let text = OsString::from(Number(number).to_string());
+                self.usual(&text)
+            });
+            return values.collect();
+        }
+        Ok(vec![self.usual(text)?])
+    }
+
+    /// The value in the one way in which results record it, so that equal values have equal texts.
+    fn usual(&self, value: &OsStr) -> Result<OsString, String> {
+        let mut scenario = Scenario::default();
+        (self.read)(&mut scenario, value)?;
+        let recorded = match (self.record)(&scenario) {
+            Some(Value::String(text)) if self.form == Form::Text => Some(text),
+            Some(Value::Number(number)) => match number.as_f64().filter(|_| number.is_f64()) {
+                Some(number) => Some(Number(number).to_string()),
+                None => Some(number.to_string()),
+            },
+            _ => None,
+        };
+        let recorded = recorded.map(OsString::from);
+        Ok(recorded.unwrap_or_else(|| value.to_owned()))
+    }
 }
 
-/// A setting with its value as text.
+/// The most parts between commas of one value.
+const VALUE_PARTS_MAX: usize = 16;
+/// The most values of a range.
+const RANGE_MAX: usize = 100_000;
+
+/// The numbers from `first` on, `rest` being `LAST:STEP`.
+fn range(first: &str, rest: &str) -> Option<Vec<f64>> {
+    let (last, step) = rest.split_once(':')?;
+    let [first, last, step] = [first, last, step].map(|text| text.parse::<f64>().ok());
+    let (first, last, step) = (first?, last?, step?);
+    // Half a thousandth of a step makes up for rounding.
+    let steps = ((last - first) / step + 5e-4).floor();
+    if !(step > 0.0 && (0.0..RANGE_MAX as f64).contains(&steps)) {
+        return None;
+    }
+    let number = |at: usize| {
+        let text = format!("{:.12e}", first + at as f64 * step);
+        text.parse().ok()
+    };
+    (0..=steps as usize).map(number).collect()
+}
+
+/// A setting with its values as texts.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// The setting.
     pub setting: &'static Setting,
-    /// Its value; several are separated by commas.
-    pub value: OsString,
+    /// Its values, at least one; with more it is an axis of a [`Study`](super::Study). The names of
+    /// a [`Form::List`] are one value, separated by commas.
+    pub values: Vec<OsString>,
     /// Where it was given.
     pub place: Place,
 }
@@ -481,11 +585,13 @@ settings! {
 }
 
 impl Scenario {
-    /// The scenario of these values; an error when one is wrong.
-    pub fn of<'e>(entries: impl IntoIterator<Item = &'e Entry>) -> Result<Self, SettingError> {
+    /// The scenario of these keys and values; an error names a wrong one.
+    pub fn of<V: AsRef<OsStr>>(
+        pairs: impl IntoIterator<Item = (impl AsRef<str>, V)>,
+    ) -> Result<Self, SettingError> {
         let mut scenario = Scenario::default();
-        for entry in entries {
-            scenario.set(entry.setting.key, &entry.value)?;
+        for (key, value) in pairs {
+            scenario.set(key.as_ref(), value)?;
         }
         Ok(scenario)
     }

@@ -1,4 +1,4 @@
-//! `slurm`: its scripts, run without a cluster, and the command that submits them.
+//! `--slurm`: its scripts, run without a cluster, and the command that submits them.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
@@ -14,9 +14,9 @@ fn program(folder: &Path, name: &str, script: &str) {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// `slurm` with what is in `bin`, and nothing else, to be found.
+/// The program with what is in `bin`, and nothing else, to be found.
 fn slurm(folder: &Path, options: &str) -> Ended {
-    let mut command = command(folder, &format!("slurm {options}"));
+    let mut command = command(folder, options);
     let output = command.env("PATH", folder.join("bin")).output().unwrap();
     Ended {
         code: output.status.code(),
@@ -27,14 +27,18 @@ fn slurm(folder: &Path, options: &str) -> Ended {
 
 #[test]
 fn the_scripts_do_what_one_machine_does() {
-    let (folder, whole) = swept(FIXED);
+    let (folder, whole) = studied(FIXED);
     // A name that a shell would take apart.
     let folder = folder.path().join("it's $HERE; 100 %");
     fs::create_dir(&folder).unwrap();
     fs::write(folder.join("grid.toml"), FIXED).unwrap();
-    let said = slurm(&folder, "grid.toml --tasks 3 --sbatch=--partition=long").good();
+    let said = slurm(
+        &folder,
+        "run --scenario grid.toml --save out/it --slurm 3 --sbatch=--partition=long",
+    )
+    .good();
     assert!(said.contains("sbatch --dependency=afterany:"), "{said}");
-    let out = folder.join("out/sweep/grid");
+    let out = folder.join("out/it");
     let script = |name: &str| out.join(format!("slurm-{name}.sh"));
     let array = fs::read_to_string(script("array")).unwrap();
     for line in ["array=1-3", "requeue", "partition=long", "cpus-per-task=1"] {
@@ -43,10 +47,7 @@ fn the_scripts_do_what_one_machine_does() {
             "{line}: {array}"
         );
     }
-    assert!(
-        array.contains("100 %%/out/sweep/grid/slurm-%A_%a.log"),
-        "{array}"
-    );
+    assert!(array.contains("100 %%/out/it/slurm-%A_%a.log"), "{array}");
     let run = |name: &str, task: &str| {
         let mut shell = Command::new("sh");
         let ended = shell
@@ -68,7 +69,10 @@ fn a_value_with_blanks_is_quoted() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("grid.toml"), FIXED).unwrap();
     let slurm = |option: &str| {
-        let mut command = command(folder.path(), "slurm grid.toml --tasks 2 --output out");
+        let mut command = command(
+            folder.path(),
+            "run --scenario grid.toml --save out --slurm 2",
+        );
         let output = command.arg(format!("--sbatch={option}")).output().unwrap();
         (
             output.status.code(),
@@ -118,7 +122,7 @@ fn the_last_line_submits_array_and_merge() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     fs::write(folder.join("grid.toml"), FIXED).unwrap();
-    let said = slurm(folder, "grid.toml --tasks 12 --output out").good();
+    let said = slurm(folder, "run --scenario grid.toml --save out --slurm 12").good();
     program(
         folder,
         "sbatch",
@@ -141,7 +145,7 @@ fn a_killed_task_requeues_itself_and_others_do_not() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     fs::write(folder.join("grid.toml"), FIXED).unwrap();
-    slurm(folder, "grid.toml --tasks 2 --output out").good();
+    slurm(folder, "run --scenario grid.toml --save out --slurm 2").good();
     let script = fs::read_to_string(folder.join("out/slurm-array.sh")).unwrap();
     // In place of the program, one that ends as a killed one does, or with an error.
     program(folder, "scontrol", r#"echo "$@" >> scontrol.log"#);
@@ -180,31 +184,31 @@ fn what_cannot_be_an_array_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("grid.toml"), FIXED).unwrap();
     for (options, part) in [
-        ("grid.toml", "--tasks <COUNT>"),
-        ("--tasks 2", "<FILE.toml|--reproduce <PAPER>>"),
-        ("grid.toml --tasks 0", "expected a whole number"),
+        ("--slurm 2", "require --save FOLDER"),
+        ("--save out --slurm 0", "expected a whole number"),
         (
-            "grid.toml --tasks 13",
-            "--tasks 13 (expected at most the number of points, 12)",
+            "--save out --slurm 13",
+            "--slurm 13 (expected at most the number of points, 12)",
         ),
-        ("none.toml --tasks 2", "none.toml: cannot read"),
+        ("--save out --sbatch=-x", "--slurm <N>"),
         (
-            "grid.toml --tasks 2 --sbatch long",
+            "--save out --slurm 2 --sbatch long",
             "expected an option in one line",
         ),
-        ("grid.toml --tasks 2 --reproduce liu", "cannot be used with"),
+        ("--save out --slurm 2 --merge", "cannot be used with"),
     ] {
-        let ended = slurm(folder.path(), options);
+        let line = format!("run --scenario grid.toml {options}");
+        let ended = slurm(folder.path(), &line);
         assert!(
             ended.code == Some(2) && ended.stderr.contains(part),
             "{options}: {ended}"
         );
     }
     assert!(!folder.path().join("out/slurm-array.sh").exists());
-    slurm(folder.path(), "--reproduce liu --tasks 2").good();
+    slurm(folder.path(), "reproduce liu --full --slurm 2 --threads 4").good();
     let script = fs::read_to_string(folder.path().join("out/liu/slurm-merge.sh")).unwrap();
     assert!(
-        script.contains(" reproduce liu --full --output "),
+        script.ends_with(" reproduce liu --full --merge\n"),
         "{script}"
     );
 }

@@ -14,7 +14,7 @@ fn scenario(line: &str) -> Result<Resolved, String> {
             .set(key, value)
             .map_err(|error| error.to_string())?;
     }
-    scenario.resolve_of(Origin::CommandLine)
+    scenario.resolve_of(Origin::of(None, [], &[]))
 }
 
 #[test]

@@ -29,14 +29,13 @@ fn points(loads: &[f64]) -> Vec<Point> {
     loads.iter().map(point).collect()
 }
 
-const ONE_THREAD: SweepOptions = SweepOptions {
+const ONE_THREAD: StudyOptions = StudyOptions {
     threads: Some(NonZero::<usize>::MIN),
-    anew: false,
     shard: None,
 };
 
-/// Of a sweep whose files are not damaged.
-fn run(points: &[Point], folder: &Path) -> Result<Vec<Finished>, SweepError> {
+/// Of a study whose files are not damaged.
+fn run(points: &[Point], folder: &Path) -> Result<Vec<Finished>, StudyError> {
     let damaged = &mut |path: &Path| panic!("{path:?}");
     run_points(points, folder, ONE_THREAD, &(), damaged)
 }
@@ -65,7 +64,7 @@ fn a_file_cut_anywhere_is_damaged_and_written_again() {
     let folder = folder.path().join("made/for/it");
     let mut points = points(&[0.3, 0.4]);
     for point in &mut points {
-        // A short file: there will be a sweep for every byte. One whose parameter is part of its
+        // A short file: there will be a study for every byte. One whose parameter is part of its
         // name.
         point.experiment.strategies = vec!["random:seed=7".parse().unwrap()];
         point.experiment.replications = Replications::Fixed(1);

@@ -1,11 +1,13 @@
-//! Sweeps: many points, each written into a file as soon as it has ended, so that a sweep
-//! continues after an interruption.
+//! Studies: the points of [settings with several values](scenario::Study), run, and perhaps kept in
+//! a folder as soon as each has ended, so that a study continues after an interruption.
 //!
 //! `run_here` keeps no files. [`run_points`] runs the points whose files are not in the folder
 //! yet. The results of a point depend on its experiment alone, so they are the same with any number
 //! of threads, interrupted or not, and divided into [shards](Shard) or not. Machines that share a
 //! folder each run a shard; then [`gather`] finds all files there.
 
+use std::collections::BTreeSet;
+use std::io::Write;
 use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -14,21 +16,134 @@ use std::{fs, io};
 
 use crate::failure::{self, Failure, Incomplete};
 use crate::file;
+use crate::progress::Bar;
+use crate::slurm::Slurm;
 use meshalloc_sim::backend::{Backends, InProcessBackends};
 use meshalloc_sim::experiment::{self, Experiment, ExperimentError, Progress, StrategyResult};
-use meshalloc_sim::scenario::label_text;
+use meshalloc_sim::scenario::{self, Scenario, SettingError, StudyPoint, label_text};
 use meshalloc_sim::wording::{are, counted};
+use meshalloc_sim::workload::SharedLogs;
 
+pub(crate) mod answer;
 pub(crate) mod command;
-pub(crate) mod part;
-pub(crate) mod results;
+mod frame;
+pub(crate) mod keep;
+pub(crate) mod products;
 mod shard;
 mod store;
+mod tables;
 
+pub(crate) use keep::KeepArgs;
+use products::short;
 pub use shard::Shard;
 use store::{Known, Store};
 
-/// One point of a grid. All strategies of its experiment share the jobs.
+/// The results of each point, one for each of its strategies.
+pub(crate) type Results = Vec<Vec<StrategyResult>>;
+
+/// The points of settings with several values, every parameter known.
+pub(crate) struct Study {
+    /// What was given.
+    pub(crate) given: scenario::Study,
+    /// Each point with its settings.
+    pub(crate) cases: Vec<StudyPoint>,
+    /// The same, to be run.
+    pub(crate) points: Vec<Point>,
+}
+
+/// What was measured.
+pub(crate) struct Measured {
+    /// One for each point.
+    pub(crate) results: Results,
+    /// Why they may not be of all replications.
+    pub(crate) incomplete: Option<Incomplete>,
+    /// What is said of points that are kept.
+    pub(crate) kept: Option<String>,
+}
+
+impl Study {
+    /// That of these settings; `fill` adds what depends on the machine. Each log is read once for
+    /// the same options and machine.
+    pub(crate) fn new(
+        given: scenario::Study,
+        fill: &dyn Fn(&mut Scenario) -> Result<(), SettingError>,
+    ) -> Result<Self, String> {
+        let cases = given.points(None, fill)?;
+        let logs = SharedLogs::default();
+        let point = |case: &StudyPoint| {
+            let label = case.label.clone();
+            let experiment = case.scenario.experiment(&logs)?;
+            Ok(Point { label, experiment })
+        };
+        let points = cases.iter().map(point).collect::<Result<_, String>>()?;
+        Ok(Study {
+            given,
+            cases,
+            points,
+        })
+    }
+
+    /// The files that its points read, with the options that name them, each once.
+    pub(crate) fn files(&self) -> Vec<(&'static str, &Path)> {
+        let files = self.cases.iter().flat_map(|case| case.scenario.files());
+        let files: BTreeSet<_> = files.collect();
+        files.into_iter().collect()
+    }
+
+    /// Runs all points, in this process over several threads. Points that are kept are run only if
+    /// they are not there yet. `None`, with what is said of it, if only a part was to be run.
+    pub(crate) fn measure<B: Backends>(
+        &self,
+        keep: &KeepArgs,
+        threads: Option<NonZero<usize>>,
+        backends: &(dyn Fn() -> B + Sync),
+        bar: &Bar<'_>,
+        output: &mut dyn Write,
+    ) -> Result<Option<Measured>, Failure> {
+        let Some(folder) = &keep.save else {
+            // The last values take longest as a rule, such as the highest loads.
+            let reversed: Vec<_> = self.points.iter().rev().map(|it| &it.experiment).collect();
+            let ran = run_here(&reversed, threads, backends, bar);
+            bar.clear();
+            let (mut results, incomplete) = ran?;
+            results.reverse();
+            return Ok(Some(Measured {
+                results,
+                incomplete,
+                kept: None,
+            }));
+        };
+        if let Some(tasks) = keep.part.slurm {
+            let script = Slurm {
+                tasks,
+                cpus: threads,
+                options: &keep.part.sbatch,
+                folder,
+                points: Some(self.points.len()),
+                replace: keep.replace,
+            };
+            script.write(output)?;
+            return Ok(None);
+        }
+        let finished = keep.part.carry_out(&self.points, folder, threads, bar);
+        let finished = finished.map_err(|error| match error.is_interrupted() {
+            true => failure::goes_on(folder),
+            false => error.to_string().into(),
+        })?;
+        let said = keep.part.summary(&finished);
+        if !keep.part.is_whole() {
+            writeln!(output, "{said}")?;
+            return Ok(None);
+        }
+        Ok(Some(Measured {
+            results: finished.into_iter().map(|point| point.results).collect(),
+            incomplete: None,
+            kept: Some(format!("{}: {said}", folder.display())),
+        }))
+    }
+}
+
+/// One point of a study. All strategies of its experiment share the jobs.
 #[derive(Clone, Debug)]
 pub struct Point {
     /// The keys and values that distinguish it from the other points.
@@ -48,19 +163,17 @@ pub struct Finished {
 
 /// How points are run.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct SweepOptions {
+pub struct StudyOptions {
     /// The number of threads; `None`: as many as this machine has processors.
     pub threads: Option<NonZero<usize>>,
-    /// Whether points whose files are there are run again, and these files replaced.
-    pub anew: bool,
     /// The points that are run; `None`: all of them.
     pub shard: Option<Shard>,
 }
 
-/// Why a sweep ended early.
+/// Why a study ended early.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum SweepError {
+pub enum StudyError {
     /// The file of a point cannot be read or written.
     #[error("{path}: cannot read or write the results of a point: {reason}", path = .path.display())]
     File {
@@ -93,10 +206,10 @@ pub enum SweepError {
     },
 }
 
-impl SweepError {
+impl StudyError {
     /// Whether it ended early because [`Progress::is_interrupted`] became true.
     pub fn is_interrupted(&self) -> bool {
-        let SweepError::Point { reason, .. } = self else {
+        let StudyError::Point { reason, .. } = self else {
             return false;
         };
         matches!(reason, ExperimentError::Interrupted)
@@ -127,26 +240,17 @@ pub(crate) fn run_here<B: Backends>(
 pub fn run_points(
     points: &[Point],
     folder: &Path,
-    options: SweepOptions,
+    options: StudyOptions,
     progress: &dyn Progress,
     damaged: &mut dyn FnMut(&Path),
-) -> Result<Vec<Finished>, SweepError> {
-    let SweepOptions {
-        threads,
-        anew,
-        shard,
-    } = options;
+) -> Result<Vec<Finished>, StudyError> {
+    let StudyOptions { threads, shard } = options;
     let store = Store::new(points, folder);
     file::remove_abandoned(folder);
     let chosen: Vec<usize> = match shard {
         Some(shard) => shard.places(points),
         None => (0..points.len()).collect(),
     };
-    if anew {
-        for &point in &chosen {
-            store.remove(point).map_err(of_file(&store, point))?;
-        }
-    }
     let mut known = read(&store, &chosen, damaged)?;
     let is_open = |&&point: &&usize| known[point].is_none();
     let open: Vec<usize> = chosen.iter().filter(is_open).copied().collect();
@@ -167,7 +271,7 @@ pub fn run_points(
         },
     );
     unwritten.into_inner().map_or(Ok(()), Err)?;
-    let new = outcome.map_err(|failed| SweepError::Point {
+    let new = outcome.map_err(|failed| StudyError::Point {
         point: label_text(&points[open[failed.place]].label),
         reason: failed.reason,
     })?;
@@ -186,13 +290,13 @@ pub fn gather(
     points: &[Point],
     folder: &Path,
     damaged: &mut dyn FnMut(&Path),
-) -> Result<Vec<Finished>, SweepError> {
+) -> Result<Vec<Finished>, StudyError> {
     let store = Store::new(points, folder);
     let all: Vec<usize> = (0..points.len()).collect();
     let known = read(&store, &all, damaged)?;
     let mut missing = all.iter().filter(|&&point| known[point].is_none());
     if let Some(&first) = missing.next() {
-        return Err(SweepError::Missing {
+        return Err(StudyError::Missing {
             folder: folder.to_owned(),
             count: 1 + missing.count(),
             of: points.len(),
@@ -207,7 +311,7 @@ pub fn gather(
 }
 
 /// Removes the files of all points, and the folder if no other file is in it.
-pub(crate) fn remove(points: &[Point], folder: &Path) -> Result<(), SweepError> {
+pub(crate) fn remove(points: &[Point], folder: &Path) -> Result<(), StudyError> {
     let store = Store::new(points, folder);
     for point in 0..points.len() {
         store.remove(point).map_err(of_file(&store, point))?;
@@ -222,7 +326,7 @@ fn read(
     store: &Store<'_>,
     chosen: &[usize],
     damaged: &mut dyn FnMut(&Path),
-) -> Result<Vec<Option<Vec<StrategyResult>>>, SweepError> {
+) -> Result<Vec<Option<Vec<StrategyResult>>>, StudyError> {
     let mut known = vec![None; store.len()];
     for &point in chosen {
         match store.read(point).map_err(of_file(store, point))? {
@@ -234,9 +338,9 @@ fn read(
     Ok(known)
 }
 
-fn of_file(store: &Store<'_>, point: usize) -> impl Fn(io::Error) -> SweepError {
+fn of_file(store: &Store<'_>, point: usize) -> impl Fn(io::Error) -> StudyError {
     let path = store.path(point).to_owned();
-    move |reason| SweepError::File {
+    move |reason| StudyError::File {
         path: path.clone(),
         reason,
     }

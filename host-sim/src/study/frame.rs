@@ -1,48 +1,45 @@
-//! What a terminal shows while `compare` runs: the tables of the waiting delay, whose cells fill as
+//! What a terminal shows while `compare` runs: the tables of the first metric, whose cells fill as
 //! replications end.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::Comparison;
-use super::tables::metric_table;
+use super::{Results, Study};
 use crate::progress::Above;
-use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::simulation::RunResult;
 
 /// The time between two frames, of which each summarizes all runs anew.
 const EVERY: Duration = Duration::from_millis(100);
 
-pub(super) struct Frame<'c> {
-    compared: &'c Comparison<'c>,
+pub(super) struct Frame<'s> {
+    study: &'s Study,
     state: Mutex<State>,
 }
 
 struct State {
-    /// The runs that have ended, by experiment and strategy.
+    /// The runs that have ended, by point and strategy.
     runs: Vec<Vec<Vec<RunResult>>>,
     drawn: Instant,
 }
 
-impl<'c> Frame<'c> {
-    pub(super) fn new(compared: &'c Comparison<'c>) -> Self {
-        let none = vec![Vec::new(); compared.strategies.len()];
+impl<'s> Frame<'s> {
+    pub(super) fn new(study: &'s Study) -> Self {
+        let points = study.points.iter();
+        let runs = points.map(|point| vec![Vec::new(); point.experiment.strategies.len()]);
         let state = Mutex::new(State {
-            runs: vec![none; compared.experiments.len()],
+            runs: runs.collect(),
             drawn: Instant::now(),
         });
-        Frame { compared, state }
+        Frame { study, state }
     }
 
     fn text(&self, runs: &[Vec<Vec<RunResult>>]) -> String {
-        let experiments = self.compared.experiments.iter().zip(runs);
-        let results = experiments.map(|(experiment, runs)| experiment.summaries(runs.clone()));
-        let rows = self.compared.rows(&results.collect::<Vec<_>>());
-        let rows: Vec<_> = rows.iter().collect();
-        let mut text = self.compared.parameters();
-        for (under, scheduler) in self.compared.scheduler_names().iter().enumerate() {
-            let of = (under, &**scheduler);
-            let table = metric_table(self.compared, &rows, of, Metric::WaitingDelay);
+        let points = self.study.points.iter().zip(runs);
+        let results = points.map(|(point, runs)| point.experiment.summaries(runs.clone()));
+        let results: Results = results.collect();
+        let metric = self.study.metrics()[0];
+        let mut text = self.study.heading();
+        for table in self.study.metric_tables(metric, &results, true) {
             text.push_str(&format!("\n\n{table}"));
         }
         text
@@ -57,6 +54,8 @@ impl Above for Frame<'_> {
 
     fn after(&self, place: usize, strategy: usize, run: &RunResult) -> Option<String> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        // The points are run from the last one on.
+        let place = state.runs.len() - 1 - place;
         state.runs[place][strategy].push(run.clone());
         if state.drawn.elapsed() < EVERY {
             return None;
@@ -68,22 +67,20 @@ impl Above for Frame<'_> {
 
 #[cfg(test)]
 mod tests {
-    use clap::FromArgMatches;
+    use std::path::Path;
 
     use super::*;
-    use crate::compare::CompareArgs;
-    use crate::settings::command_of;
     use meshalloc_sim::backend::InProcessBackends;
     use meshalloc_sim::experiment;
+    use meshalloc_sim::scenario::{self, Foreign};
 
     #[test]
     fn cells_fill_as_replications_end() {
-        let line = "arguments --mesh 8x8 --jobs 100 --replications 2 --load .2,.3 \
-                    --strategy ff,naive --scheduler fcfs,easy";
-        let matches = command_of::<CompareArgs>().get_matches_from(line.split_whitespace());
-        let args = CompareArgs::from_arg_matches(&matches).unwrap();
-        let compared = Comparison::new(&args).unwrap();
-        let frame = Frame::new(&compared);
+        let text = "mesh = \"8x8\"\njobs = 100\nreplications = 2\nstrategy = [\"ff\", \"naive\"]\n\
+                    load = [0.2, 0.3]\nscheduler = [\"fcfs\", \"easy\"]\n";
+        let given = scenario::Study::of_text(text, Path::new("s.toml"), Foreign::default());
+        let study = Study::new(given.unwrap(), &|_| Ok(())).unwrap();
+        let frame = Frame::new(&study);
         // By scheduler, then by load: which of the two cells have a number.
         let filled = |text: &str| {
             let rows = text.lines().filter(|line| line.starts_with("0."));
@@ -98,19 +95,19 @@ mod tests {
         };
         let [none, first] = [[false; 2], [true, false]];
         assert_eq!(filled(&frame.first()), [none; 4]);
-        // The highest load goes first; of it the second experiment has the second scheduler.
+        // The last point goes first: of the highest load with the second scheduler.
         let backends = &mut InProcessBackends::default();
-        let results = experiment::run(&compared.experiments[1], backends, &()).unwrap();
+        let results = experiment::run(&study.points[3].experiment, backends, &()).unwrap();
         frame.state.lock().unwrap().drawn -= EVERY;
-        let text = frame.after(1, 0, &results[0].runs[0]).unwrap();
+        let text = frame.after(0, 0, &results[0].runs[0]).unwrap();
         assert_eq!(filled(&text), [none, none, none, first], "{text}");
         assert!(!text.contains('±'), "{text}");
         assert!(
-            frame.after(1, 0, &results[0].runs[1]).is_none(),
+            frame.after(0, 0, &results[0].runs[1]).is_none(),
             "too early"
         );
         frame.state.lock().unwrap().drawn -= EVERY;
-        let text = frame.after(1, 1, &results[1].runs[0]).unwrap();
+        let text = frame.after(0, 1, &results[1].runs[0]).unwrap();
         assert_eq!(filled(&text), [none, none, none, [true; 2]], "{text}");
         assert!(text.contains('[') || text.contains('±'), "{text}");
     }

@@ -1,4 +1,4 @@
-//! Division of a sweep among machines.
+//! Division of a study among machines.
 //!
 //! The points are divided by their expected cost, which follows from the scenario alone: whichever
 //! machine computes a shard, it finds the same points in it. The costliest points are dealt out
@@ -31,7 +31,7 @@ use super::Point;
 use meshalloc_sim::experiment::{Experiment, REPLICATIONS_MIN, Replications};
 use meshalloc_sim::workload::{Messages, Pattern, Workload, shuffled};
 
-/// One of several parts of a sweep.
+/// One of several parts of a study.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Shard {
     count: NonZero<u32>,
@@ -140,7 +140,7 @@ fn sent(messages: &Messages, processors: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use meshalloc_sim::scenario;
+    use meshalloc_sim::scenario::Scenario;
     use meshalloc_sim::workload::SharedLogs;
 
     /// A point for each choice of these values of these keys, the last changing fastest, beside the
@@ -161,7 +161,7 @@ mod tests {
         let points = choices.into_iter().map(|label| {
             let mut keys: Vec<_> = fixed.iter().map(|(key, value)| pair(key, value)).collect();
             keys.extend_from_slice(&label);
-            let scenario = scenario::of_keys(&keys).unwrap().resolve().unwrap();
+            let scenario = Scenario::of(keys).unwrap().resolve().unwrap();
             let experiment = scenario.experiment(&SharedLogs::default()).unwrap();
             Point { label, experiment }
         });

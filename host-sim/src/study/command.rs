@@ -1,0 +1,158 @@
+//! What `compare` and `saturation` have in common: a study with values and a picture of their own.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use clap::Args;
+
+use super::frame::Frame;
+use super::{KeepArgs, Measured, Study};
+use crate::completion::{Known, metrics};
+use crate::failure::Failure;
+use crate::file;
+use crate::map::PictureFile;
+use crate::progress::Bar;
+use crate::settings::{FileArgs, Format, FormatArgs, ThreadsArgs};
+use meshalloc_sim::backend::InProcessBackends;
+use meshalloc_sim::metrics::Metric;
+use meshalloc_sim::names;
+use meshalloc_sim::scenario::{self, Scenario, SettingError};
+
+/// How results are shown.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct ShowArgs {
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
+
+    /// Only these metrics, separated by commas; `host-sim list metrics` lists them [default: in
+    /// tables those that the workload is about, in CSV all]
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = Known { parser: names::metric, values: metrics() }, hide_possible_values = true, help_heading = "Where and how")]
+    pub(crate) metrics: Vec<Metric>,
+
+    /// In CSV one row for each point and strategy, with the metrics as columns [default: one row for
+    /// each metric]
+    #[arg(long, help_heading = "Where and how")]
+    pub(crate) wide: bool,
+}
+
+impl ShowArgs {
+    /// The chosen metrics, or else these.
+    pub(crate) fn metrics(&self, default: &[Metric]) -> Vec<Metric> {
+        match self.metrics.is_empty() {
+            true => default.to_vec(),
+            false => names::each_once(self.metrics.iter().copied()),
+        }
+    }
+}
+
+/// The options of a study, beside its settings.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct StudyArgs {
+    #[command(flatten)]
+    file: FileArgs,
+
+    #[command(flatten)]
+    show: ShowArgs,
+
+    #[command(flatten)]
+    threads: ThreadsArgs,
+
+    #[command(flatten)]
+    keep: KeepArgs,
+}
+
+/// A table of a command for a study of one point.
+pub(crate) type Table = fn(&Study, &Measured, &mut dyn Write) -> Result<(), Failure>;
+
+/// What a command adds to a study.
+pub(crate) struct Preset<'p> {
+    /// Adds settings that depend on the machine.
+    pub(crate) fill: &'p dyn Fn(&mut Scenario) -> Result<(), SettingError>,
+    /// The metric of its picture.
+    pub(crate) draw: Metric,
+    /// The file of its picture.
+    pub(crate) picture: Option<&'p Path>,
+    pub(crate) table: Option<Table>,
+    /// Its last lines; with some, the tables fill on a terminal while it runs.
+    pub(crate) answer: Option<&'p Lines<'p>>,
+}
+
+pub(crate) type Lines<'p> = dyn Fn(&Study, &Measured, &mut dyn Write) -> io::Result<()> + 'p;
+
+impl StudyArgs {
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.file.path()
+    }
+
+    /// Measures the study of these settings, and shows it.
+    pub(crate) fn carry_out(
+        &self,
+        given: scenario::Study,
+        preset: &Preset<'_>,
+        output: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        self.keep.check()?;
+        let study = Study::new(given, preset.fill)?;
+        study.check_drawn(preset.draw)?;
+        let files = [("--scenario", self.file()), ("--output", preset.picture)];
+        file::spare(&study.files(), &files)?;
+        // Before the runs, so that an error comes at once.
+        let file = preset.picture;
+        let file = file.map(|path| PictureFile::open(path, self.keep.replace));
+        let file = file.transpose()?;
+        let frame = Frame::new(&study);
+        let bar = Bar::interruptible()?;
+        let bar = match preset.answer.is_some() && self.keep.save.is_none() {
+            true => bar.below(&frame),
+            false => bar,
+        };
+        let backends = InProcessBackends::default;
+        let measured = study.measure(&self.keep, self.threads.count, &backends, &bar, output)?;
+        let Some(measured) = measured else {
+            return Ok(());
+        };
+        // Before the results, which name it only if it is there.
+        let drawn = file.as_ref().filter(|_| measured.incomplete.is_none());
+        let draw = |file: &PictureFile| file.draw(&study.picture(preset.draw, &measured));
+        let drawn = drawn.map(|file| draw(file).map(|()| file)).transpose();
+        let format = self.show.format.get();
+        let mut metrics = study.metrics().to_vec();
+        if !metrics.contains(&preset.draw) {
+            metrics.push(preset.draw);
+        }
+        match preset.table {
+            Some(table) if format == Format::Table && study.points.len() == 1 => {
+                table(&study, &measured, output)?;
+            }
+            // Also of one point.
+            _ if format == Format::Table && preset.answer.is_some() => {
+                study.tables(&self.show.metrics(&metrics), &measured, output)?;
+            }
+            _ => study.show(&self.show, &metrics, &measured, output)?,
+        }
+        if format == Format::Table {
+            for line in [
+                drawn
+                    .as_ref()
+                    .ok()
+                    .copied()
+                    .flatten()
+                    .map(|file| file.line("picture")),
+                measured.kept.clone(),
+            ]
+            .into_iter()
+            .flatten()
+            {
+                writeln!(output, "{line}")?;
+            }
+            if let (Some(answer), true) = (preset.answer, measured.incomplete.is_none()) {
+                answer(&study, &measured, output)?;
+            }
+        }
+        if let Some(incomplete) = measured.incomplete {
+            return Err(Failure::Incomplete(incomplete));
+        }
+        let drawn = drawn.map_err(|failure| failure.after_results(&"--output"));
+        drawn.map(|_| ())
+    }
+}

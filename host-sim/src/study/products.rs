@@ -1,0 +1,385 @@
+//! What is made of a study: a table for people, JSON and CSV for programs, and a picture.
+
+use std::io::{self, Write};
+
+use meshalloc::StrategyKind;
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+
+use super::command::ShowArgs;
+use super::{Measured, Study};
+use crate::failure::{Failure, Incomplete};
+use crate::file;
+use crate::identity::{PROGRAM, VERSION};
+use crate::plot::{self, Layout, Picture, Point, Scale, Series};
+use crate::report::{self, LogJson, Recorded, Report, summaries};
+use crate::settings::Format;
+use meshalloc_sim::experiment::{Experiment, Measure, StrategyResult};
+use meshalloc_sim::metrics::Metric;
+use meshalloc_sim::results::{StrategySummary, shown};
+use meshalloc_sim::scenario::{Form, Setting};
+use meshalloc_sim::wording::Number;
+use meshalloc_sim::workload::TimeUnit;
+
+impl Study {
+    pub(super) fn any(&self) -> &Experiment {
+        &self.points[0].experiment
+    }
+
+    /// The load that is offered at a point, as it was given, or rounded as it was found in a log.
+    pub(super) fn load_of(&self, point: &super::Point) -> Option<String> {
+        let found = |key: &str| point.label.iter().find(|(known, _)| known == key);
+        if let Some((_, load)) = found("load").or_else(|| found("log-load")) {
+            return Some(load.clone());
+        }
+        let settings = &self.cases[0].scenario.settings;
+        let log = point.experiment.workload.log();
+        let given = settings.load.or(settings.log_load);
+        let given = given.map(|load| Number(load).to_string());
+        given.or_else(|| Some(format!("{:.3}", log?.offered_load()?)))
+    }
+
+    pub(super) fn unit(&self) -> TimeUnit {
+        self.any().workload.time_unit()
+    }
+
+    /// The metrics of tables, by what the first point is about.
+    pub(crate) fn metrics(&self) -> &'static [Metric] {
+        use Metric::*;
+        let Experiment {
+            workload, backlog, ..
+        } = self.any();
+        match workload.is_closed() {
+            _ if backlog.is_some() => &[Utilization, InternalFragmentation],
+            _ if self.unit() == TimeUnit::Cycle => &[
+                WaitingDelay,
+                Turnaround,
+                ServiceTime,
+                MessageLatency,
+                Utilization,
+            ],
+            true => &[Utilization, CompletionTime, WaitingDelay, Turnaround],
+            false => &[WaitingDelay, AllocationMiss, Utilization, WaitingAtEnd],
+        }
+    }
+
+    /// The settings that all points share and that are not the default, as they are typed, with the
+    /// machine and the seed.
+    pub(crate) fn heading(&self) -> String {
+        const MACHINE: [&str; 5] = ["mesh", "wrap", "torus", "cube", "machine"];
+        let settings = self.cases[0].scenario.settings.record();
+        let is_axis = |key: &str| self.given.axes().any(|axis| axis.setting.key == key);
+        let recorded = |key: &str| {
+            let value = settings.get(key).filter(|_| !is_axis(key))?;
+            let text = value.as_str().map(str::to_owned);
+            Some(format!(
+                "{key}={}",
+                text.unwrap_or_else(|| value.to_string())
+            ))
+        };
+        let has_axis = MACHINE.iter().any(|key| is_axis(key));
+        let machine = MACHINE.iter().filter(|_| !has_axis);
+        let given = self.given.fixed().filter(|entry| {
+            let key = entry.setting.key;
+            let is_shown =
+                key == "strategy" || key == "seed" || !has_axis && MACHINE.contains(&key);
+            !is_shown
+        });
+        let given = given.map(|entry| {
+            let value = match entry.setting.form {
+                Form::File => file::name(entry.values[0].as_ref()),
+                _ => entry.values[0].to_string_lossy().into_owned(),
+            };
+            format!("{}={value}", entry.setting.key)
+        });
+        let machine = machine.filter_map(|key| recorded(key));
+        let parts: Vec<_> = machine.chain(given).chain(recorded("seed")).collect();
+        parts.join(" ")
+    }
+
+    /// An error unless every run has a value of this metric.
+    pub(crate) fn check_drawn(&self, metric: Metric) -> Result<(), String> {
+        for case in &self.cases {
+            let record = case.scenario.settings.record();
+            let is_set = |key: &str| {
+                let name = Setting::of(key).map_or(key, |setting| setting.name);
+                record.get(name).is_some_and(|value| *value != false)
+            };
+            let plan = &case.scenario.plan;
+            let requires = match metric.needs() {
+                Some(key) if !is_set(key) => key,
+                None if metric == Metric::WaitingAtEnd
+                    && plan.workload.log().is_none()
+                    && plan.measure == Measure::Departures =>
+                {
+                    "measure arrivals"
+                }
+                _ => continue,
+            };
+            return Err(format!("--draw {} requires --{requires}", metric.name()));
+        }
+        Ok(())
+    }
+
+    /// Writes what was measured: of one point all metrics, of several points tables of those of
+    /// `show`, or else of `metrics`.
+    pub(crate) fn show(
+        &self,
+        show: &ShowArgs,
+        metrics: &[Metric],
+        measured: &Measured,
+        output: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        let format = show.format.get();
+        if let ([case], [results], false) = (
+            &self.cases[..],
+            &measured.results[..],
+            format == Format::Csv,
+        ) {
+            let report = Report {
+                scenario: &case.scenario,
+                workload: &self.any().workload,
+                controller: None,
+                results,
+                metrics: &show.metrics,
+                timings: None,
+                incomplete: measured.incomplete.as_ref(),
+            };
+            let written = match format {
+                Format::Json => report.json(output),
+                _ => report.table(output),
+            };
+            return Ok(written?);
+        }
+        match format {
+            Format::Table => self.tables(&show.metrics(metrics), measured, output),
+            Format::Json => Ok(self.json(measured, output)?),
+            Format::Csv => Ok(self.csv(show, measured, output)?),
+        }
+    }
+
+    /// A row for each point, strategy and metric; in the wide form for each point and strategy.
+    fn csv(&self, show: &ShowArgs, measured: &Measured, output: &mut dyn Write) -> io::Result<()> {
+        // Into memory first: an error of this writer would hide that a reader has closed the
+        // output.
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        let axes = self.given.axes().map(|axis| axis.setting.name.to_owned());
+        let wide = show.wide.then(|| show.metrics(self.metrics()));
+        match &wide {
+            None => {
+                let columns = COLUMNS.map(|(name, _)| name.to_owned());
+                writer.write_record(axes.chain(columns))?;
+            }
+            Some(metrics) => {
+                let names = metrics.iter().map(|metric| metric.name());
+                let of_metric = |name| ["", "_low", "_high"].map(|end| format!("{name}{end}"));
+                let columns = names.flat_map(of_metric);
+                let first = std::iter::once("strategy".to_owned());
+                writer.write_record(axes.chain(first).chain(columns))?;
+            }
+        }
+        let text = |number: Option<f64>| number.map_or_else(String::new, |it| it.to_string());
+        let ends = |result: &StrategyResult, metric| {
+            let estimate = shown(result, metric);
+            let interval = estimate.and_then(|estimate| estimate.ci95);
+            let mean = estimate.map(|estimate| estimate.mean);
+            [mean, interval.map(|it| it.low), interval.map(|it| it.high)].map(text)
+        };
+        for (point, results) in self.points.iter().zip(&measured.results) {
+            let label = || point.label.iter().map(|(_, value)| value.clone());
+            for result in results {
+                let row = || label().chain([result.strategy.to_string()]);
+                if let Some(metrics) = &wide {
+                    let cells = metrics.iter().flat_map(|&metric| ends(result, metric));
+                    writer.write_record(row().chain(cells))?;
+                    continue;
+                }
+                for metric in show.metrics(&Metric::ALL) {
+                    let values = result.values(metric);
+                    let count = values.iter().flatten().count();
+                    let is_chosen = !show.metrics.is_empty();
+                    if count > 0 && metric.is_reproducible() || is_chosen {
+                        let metric_name = [metric.name().to_owned()];
+                        let cells = metric_name.into_iter().chain(ends(result, metric));
+                        writer.write_record(row().chain(cells).chain([count.to_string()]))?;
+                    }
+                }
+            }
+        }
+        let table = writer
+            .into_inner()
+            .map_err(csv::IntoInnerError::into_error)?;
+        output.write_all(&table)
+    }
+
+    /// Each point's scenario and results as of one, in memory one at a time.
+    fn json(&self, measured: &Measured, output: &mut dyn Write) -> io::Result<()> {
+        let axes = self.given.axes().map(|axis| axis.setting.name);
+        let incomplete = measured.incomplete.as_ref();
+        let document = StudyDocument {
+            program: PROGRAM,
+            version: VERSION,
+            axes: axes.collect(),
+            incomplete: incomplete.map(|Incomplete { reason, .. }| &**reason),
+            points: Documents(self, measured),
+        };
+        report::write_json(&document, output)
+    }
+
+    /// A metric over the first axis: a line for each strategy and combination of the other axes, or
+    /// bars.
+    pub(crate) fn picture(&self, metric: Metric, measured: &Measured) -> Picture {
+        let results = measured.results.iter().flatten();
+        let means = results.filter_map(|result| Some(report::measured(result, metric, 1.0)?.mean));
+        let (y_label, size) = report::axis(metric, self.unit(), means.fold(0.0, f64::max));
+        let axis = self.given.axes().next();
+        let values: Vec<String> = match axis {
+            Some(axis) => {
+                let values = axis.values.iter();
+                values.map(|it| it.to_string_lossy().into_owned()).collect()
+            }
+            None => vec![report::machine_text(self.any())],
+        };
+        let numbers = values.iter().map(|value| value.parse::<f64>().ok());
+        let numbers = numbers.collect::<Option<Vec<f64>>>();
+        let mut series: Vec<Series> = Vec::new();
+        let place_of = |value: &str| values.iter().position(|known| known == value);
+        let is_named = self.given.axes().count() > 1;
+        for (point, results) in self.points.iter().zip(&measured.results) {
+            let (first, others) = match point.label.split_first() {
+                Some(((_, value), others)) => (&**value, others),
+                None => (&*values[0], &[][..]),
+            };
+            let place = place_of(first).unwrap_or(0);
+            let x = numbers
+                .as_ref()
+                .map_or(place as f64, |numbers| numbers[place]);
+            for result in results {
+                let name = match is_named {
+                    true => {
+                        let others = others.iter().map(|(_, value)| &**value);
+                        let name = short(result.strategy);
+                        std::iter::once(&*name)
+                            .chain(others)
+                            .collect::<Vec<_>>()
+                            .join(", ")
+                    }
+                    false => result.strategy.to_string(),
+                };
+                let point = Point {
+                    x,
+                    y: self.drawn(result, metric, size),
+                };
+                match series.iter_mut().find(|series| series.name == name) {
+                    Some(series) => series.points.push(point),
+                    None => series.push(Series {
+                        name,
+                        points: vec![point],
+                    }),
+                }
+            }
+        }
+        for series in &mut series {
+            series.points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        }
+        let x_label = match axis.map(|axis| axis.setting.key) {
+            Some("load" | "log-load") => "offered load (fraction of the processors)",
+            Some(key) => key,
+            None => "strategy",
+        };
+        Picture {
+            title: report::title(&metric.words()),
+            subtitle: self.heading(),
+            x_label: x_label.to_owned(),
+            x_scale: match numbers {
+                Some(_) => Scale::Linear,
+                None => Scale::Categories(values),
+            },
+            y_label,
+            series,
+            stated: Vec::new(),
+            layout: Layout::Page,
+        }
+    }
+
+    fn drawn(&self, result: &StrategyResult, metric: Metric, size: f64) -> Option<plot::Measured> {
+        let drawn = report::measured(result, metric, size)?;
+        // With jobs that always wait there is nothing else.
+        let saturated = drawn.saturated && self.any().backlog.is_none();
+        Some(plot::Measured { saturated, ..drawn })
+    }
+}
+
+/// The abbreviation of a strategy, or its name if it has none, with its parameters.
+pub(super) fn short(kind: StrategyKind) -> String {
+    let (name, text) = (kind.name(), kind.to_string());
+    let alias = kind.info().aliases.first().copied().unwrap_or(name);
+    text.replacen(name, alias, 1)
+}
+
+/// The columns behind those of the settings with several values, and what they have.
+pub(crate) const COLUMNS: [(&str, &str); 6] = [
+    ("strategy", "Allocation strategy with its parameters."),
+    (
+        "metric",
+        "Name of the [metric](metrics.md); times are in seconds or cycles.",
+    ),
+    (
+        "mean",
+        "Mean over the replications; empty where a synthetic workload saturates the strategy, so \
+         that it would depend on the length of the run.",
+    ),
+    (
+        "low",
+        "Lower end of its 95 % confidence interval; empty with one replication.",
+    ),
+    ("high", "Upper end of this interval."),
+    (
+        "replications",
+        "The number of replications that had something to measure.",
+    ),
+];
+
+/// A study of several points.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Study")]
+pub(crate) struct StudyDocument<'a> {
+    /// The program's name.
+    program: &'a str,
+    /// The program's version.
+    version: &'a str,
+    /// The settings with several values.
+    axes: Vec<&'a str>,
+    /// Why replications are missing; absent if none are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    incomplete: Option<&'a str>,
+    /// One for each point, the last axis changing fastest.
+    #[schemars(with = "Vec<PointDocument>")]
+    points: Documents<'a>,
+}
+
+/// A point of a study.
+#[derive(Serialize, JsonSchema)]
+struct PointDocument {
+    scenario: Recorded,
+    /// The log; absent for a synthetic workload.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    log: Option<LogJson>,
+    /// One for each strategy.
+    results: Vec<StrategySummary>,
+}
+
+/// A document for each point, made when it is written.
+struct Documents<'a>(&'a Study, &'a Measured);
+
+impl Serialize for Documents<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Documents(study, measured) = self;
+        let all = study.cases.iter().zip(&study.points).zip(&measured.results);
+        serializer.collect_seq(all.map(|((case, point), results)| PointDocument {
+            scenario: Recorded(case.scenario.settings.record()),
+            log: point.experiment.workload.log().map(LogJson::new),
+            results: summaries(results).collect(),
+        }))
+    }
+}
