@@ -111,7 +111,7 @@ fn the_last_lines_answer_the_question_and_go_on() {
                 "At load 0.2 the waits overlap in their 95 % intervals: ",
                 " under first-fit",
             ],
-            "compare --mesh 8x8 --jobs 9000 --strategy STRATEGIES --load 0.2 --scheduler fcfs \
+            "compare --mesh 8x8 --jobs 9000 --load 0.2 --strategy STRATEGIES --scheduler fcfs \
              --replications 8"
                 .into(),
         ),
@@ -132,7 +132,7 @@ fn the_last_lines_answer_the_question_and_go_on() {
         (
             format!("{of} --swf log.swf"),
             &["At load ", " jobs wait ", " s under "],
-            "view --mesh 8x8 --swf log.swf --strategy STRATEGIES --scheduler fcfs".into(),
+            "view --mesh 8x8 --scheduler fcfs --swf log.swf --strategy STRATEGIES".into(),
         ),
     ];
     for (line, parts, expected) in cases {
