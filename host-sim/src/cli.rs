@@ -59,7 +59,8 @@ enum Command {
     ///
     /// Several values are separated by commas, or a range: --load .3,.4 or --load .3..:.7:.1. Every
     /// combination of values is a point. The first setting with several values has the rows of the
-    /// tables. Times are in seconds of virtual time, or in cycles where jobs send messages (--pattern).
+    /// tables. Times are in seconds of virtual time, or in cycles where jobs send messages
+    /// (--pattern).
     /// Results have 95 % confidence intervals over replications, and all strategies get the same
     /// jobs. More replications narrow the intervals, but not those of a resampled log.
     #[command(after_help = RUN_EXAMPLES)]

@@ -10,20 +10,23 @@ use clap::{Arg, Args};
 use crate::completion::{Known, metrics};
 use crate::failure::Failure;
 use crate::settings::{Given, Takes};
-use crate::study::answer::write_answer;
 use crate::study::command::{Preset, StudyArgs};
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::names;
 use meshalloc_sim::scenario::{self, Scenario, SettingError, StrategyChoice};
 
+mod answer;
+
+use answer::write_answer;
+
 /// What to compare.
 #[derive(Args, Clone, Debug)]
 pub struct CompareArgs {
     #[command(flatten)]
-    pub(crate) settings: Given<Self>,
+    settings: Given<Self>,
 
     #[command(flatten)]
-    pub(crate) study: StudyArgs,
+    study: StudyArgs,
 
     /// Also draw a metric over the load (SVG); the folder is made if it does not exist
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]

@@ -1,5 +1,5 @@
-//! A study, or a paper, as a job array of Slurm, whose task I of N runs shard I of N, and a job that
-//! merges the results.
+//! A study, or a paper, as a job array of Slurm, whose task I of N runs shard I of N, and a job
+//! that merges the results.
 //!
 //! Slurm requeues a task that is lost with its node or preempted; a task whose process is killed
 //! requeues itself, a limited number of times. A requeued task runs the points of its shard that

@@ -24,7 +24,6 @@ use meshalloc_sim::scenario::{self, Scenario, SettingError, StudyPoint, label_te
 use meshalloc_sim::wording::{are, counted};
 use meshalloc_sim::workload::SharedLogs;
 
-pub(crate) mod answer;
 pub(crate) mod command;
 mod frame;
 pub(crate) mod keep;

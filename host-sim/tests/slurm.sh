@@ -121,7 +121,7 @@ kill_one() {
     (($(points) > known)) || return 1
     for task in $(seq $tasks); do
         [[ $task != "$first" ]] || continue
-        process=$(pgrep -f -- "--save $array --format csv --shard $task/$tasks --threads") || continue
+        process=$(pgrep -f -- "--save $array .*--shard $task/$tasks --threads") || continue
         processes=$process
         if [[ $1 == whole ]]; then
             script=$(parent "$process") || continue

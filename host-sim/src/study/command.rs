@@ -29,8 +29,8 @@ pub(crate) struct ShowArgs {
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = Known { parser: names::metric, values: metrics() }, hide_possible_values = true, help_heading = "Where and how")]
     pub(crate) metrics: Vec<Metric>,
 
-    /// In CSV one row for each point and strategy, with the metrics as columns [default: one row for
-    /// each metric]
+    /// In CSV one row for each point and strategy, with the metrics as columns [default: one row
+    /// for each metric]
     #[arg(long, help_heading = "Where and how")]
     pub(crate) wide: bool,
 }

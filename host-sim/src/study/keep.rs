@@ -52,8 +52,8 @@ pub(crate) struct Part {
     #[arg(long, conflicts_with_all = ["count", "slurm"], help_heading = "Several machines")]
     merge: bool,
 
-    /// Run nothing: write the scripts of a Slurm job array with N tasks into the folder. Task I runs
-    /// shard I of N with --threads processors [default: 1]; a second job merges the shards
+    /// Run nothing: write the scripts of a Slurm job array with N tasks into the folder. Task I
+    /// runs shard I of N with --threads processors [default: 1]; a second job merges the shards
     #[arg(long, value_name = "N", value_parser = names::count::<NonZero<u32>>, allow_negative_numbers = true, help_heading = "Several machines")]
     pub(crate) slurm: Option<NonZero<u32>>,
 

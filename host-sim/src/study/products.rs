@@ -22,12 +22,12 @@ use meshalloc_sim::wording::Number;
 use meshalloc_sim::workload::TimeUnit;
 
 impl Study {
-    pub(super) fn any(&self) -> &Experiment {
+    pub(crate) fn any(&self) -> &Experiment {
         &self.points[0].experiment
     }
 
     /// The load that is offered at a point, as it was given, or rounded as it was found in a log.
-    pub(super) fn load_of(&self, point: &super::Point) -> Option<String> {
+    pub(crate) fn load_of(&self, point: &super::Point) -> Option<String> {
         let found = |key: &str| point.label.iter().find(|(known, _)| known == key);
         if let Some((_, load)) = found("load").or_else(|| found("log-load")) {
             return Some(load.clone());
@@ -39,7 +39,7 @@ impl Study {
         given.or_else(|| Some(format!("{:.3}", log?.offered_load()?)))
     }
 
-    pub(super) fn unit(&self) -> TimeUnit {
+    pub(crate) fn unit(&self) -> TimeUnit {
         self.any().workload.time_unit()
     }
 

@@ -3,12 +3,12 @@
 use std::env;
 use std::io::{self, Write};
 
-use super::{Measured, Point, Study};
-use crate::compare::CompareArgs;
+use super::CompareArgs;
 use crate::failure::command_line;
 use crate::printable::printable;
 use crate::report::width;
 use crate::settings::Takes;
+use crate::study::{Measured, Point, Study};
 use crate::view::ViewArgs;
 use meshalloc_sim::experiment::StrategyResult;
 use meshalloc_sim::metrics::Metric;
@@ -21,7 +21,7 @@ use meshalloc_sim::workload::{TimeUnit, Workload};
 /// How many times as many replications or jobs the next command has, where these were too few.
 const MORE: u32 = 4;
 
-pub(crate) fn write_answer(
+pub(super) fn write_answer(
     args: &CompareArgs,
     study: &Study,
     measured: &Measured,
