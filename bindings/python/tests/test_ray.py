@@ -121,7 +121,7 @@ def test_smaller_slices_come_first():
 
 def test_asking_again_changes_nothing():
     """Only what is found counts as a request that a strategy remembers."""
-    patient, quick = Advisor({"a": LARGE}), Advisor({"a": LARGE})
+    patient, quick = Advisor({"a": LARGE}, "leb"), Advisor({"a": LARGE}, "leb")
     for worker in range(60):
         busy = ("a", str(63 - worker))
         for _ in range(20):
@@ -165,7 +165,7 @@ def test_incomplete_labels():
 )
 def test_wrong_labels(change, text):
     with pytest.raises(meshalloc.Misuse) as error:
-        Advisor({"a": SMALL | change})
+        Advisor({"a": SMALL | change}, "leb")
     assert text in str(error.value)
 
 

@@ -1,9 +1,9 @@
 //! Why jobs wait on a controller, and what would let them in: [`Situation`].
 //!
 //! A situation is read from a controller by queries, so it serves a board as it is. What a strategy
-//! would do is asked of an [allocator](meshalloc::Allocator) in this process that serves the same machine: processors
-//! that jobs hold are marked as faulty there, and those of jobs that leave are cleared. The
-//! controller does not change.
+//! would do is asked of an [allocator](meshalloc::Allocator) in this process that serves the same
+//! machine: processors that jobs hold are marked as faulty there, and those of jobs that leave are
+//! cleared. The controller does not change.
 
 use meshalloc::{
     Answer, Block, Configuration, Error, Grid, JobId, JobState, Machine, NodeId, Query, Request,

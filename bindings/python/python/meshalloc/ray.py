@@ -50,7 +50,7 @@ class Advisor:
     '2x4: 2 hosts are idle, but no whole sub-slice of 2'
     """
 
-    def __init__(self, labels: Mapping[str, Workers], policy: str = "leb") -> None:
+    def __init__(self, labels: Mapping[str, Workers], policy: str = "snug") -> None:
         if policy == "folding":
             raise Misuse(f"policy {policy!r}: expected one that gives the shape that is asked for")
         slices = [_Slice(name, workers, policy) for name, workers in labels.items()]
