@@ -26,6 +26,7 @@ pub const OCCUPANCY_BYTES_MAX: usize = 128;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum Change {
     /// Serve this machine with this strategy and scheduler. Only while no job waits or runs. All
     /// processors work afterwards. Answered by [`Outcome::Done`].
@@ -99,6 +100,7 @@ impl Change {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum Outcome {
     /// What was asked for.
     Done,
@@ -117,6 +119,7 @@ pub enum Outcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum Query {
     /// Reads about one job.
     Job {
@@ -158,6 +161,7 @@ pub enum Query {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum Answer {
     /// About one job.
     Job(JobReport),

@@ -250,6 +250,7 @@ impl System {
             }
             Change::Lease { job, ticks } => self.lease(job, ticks),
             Change::EndLease { job } => self.end_lease(job, &mut ended, &mut grants),
+            ref other => panic!("the model knows no {other:?}"),
         };
         match outcome {
             Ok(_) => self.end_leases(&mut ended, &mut grants),

@@ -217,7 +217,8 @@ const fn may_be_refused(change: &Change, error: Error) -> bool {
             Error::NoSuchBlock { .. } | Error::Refused(Refusal::TableFull)
         ),
         Change::Configure(_) => matches!(error, Error::Configure(_)),
-        Change::Reset => false,
+        // `Reset`.
+        _ => false,
     }
 }
 
@@ -228,12 +229,13 @@ const fn may_fail(query: &Query, error: Error) -> bool {
         Query::Blocks { .. } => matches!(error, Error::UnknownJob | Error::NoBlock { .. }),
         Query::Jobs { .. } => matches!(error, Error::NoSuchBlock { .. }),
         Query::Occupancy { .. } => matches!(error, Error::UnknownNode(_)),
-        Query::Statistics => false,
         Query::Slice { .. } => matches!(
             error,
             Error::UnknownJob | Error::NoSlice | Error::MachinesNotBuilt
         ),
         Query::Largest => matches!(error, Error::Busy { .. } | Error::MachinesNotBuilt),
+        // `Statistics`.
+        _ => false,
     }
 }
 
@@ -317,6 +319,7 @@ pub(super) fn answer(query: &Query, answer: &Result<Answer, Error>, capacity: &C
             })
         }
         (Query::Largest, _) => expected("Largest"),
+        _ => expected("an answer to a query that this client knows"),
     }
 }
 

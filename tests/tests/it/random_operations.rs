@@ -364,6 +364,7 @@ fn note(command: &Change, expected: &Expected, seen: &mut BTreeSet<&'static str>
         }
         (Change::MarkFaulty { .. }, _) => "fault",
         (Change::ClearFaulty { .. }, _) => "repair",
+        (other, _) => panic!("{other:?} is not made here"),
     };
     seen.insert(kind);
 }

@@ -348,6 +348,7 @@ impl World<'_> {
                 let changed = report.changed;
                 Ok(format!("{changed} {changed} {} {first}", report.jobs))
             }
+            Ok(other) => panic!("{other:?}"),
             Err(refused) => Err(error(refused)),
         };
         self.script.operation(format!("{line} {now}"), expected);
