@@ -291,7 +291,7 @@ impl<'m, S: ServedStrategy> Allocator<'m, S> {
         let most = match self.strategy.holds() {
             Holds::OneBlock => 1,
             Holds::TwoBlocks => 2,
-            Holds::Parts | Holds::Processors => u32::MAX,
+            Holds::Blocks | Holds::Parts | Holds::Processors => u32::MAX,
         };
         let (blocks, grid) = (blocks.into_iter(), *self.occupancy.grid());
         // One more than there may be says that there are too many.

@@ -54,7 +54,7 @@ pub const PART_MAX: usize = 232;
 
 /// The number of the format, with which every checkpoint begins. It changes whenever the format
 /// changes.
-pub(crate) const FORMAT: u32 = 0x6d63_7008;
+pub(crate) const FORMAT: u32 = 0x6d63_7009;
 
 /// The same of the checkpoint of an allocator without jobs.
 pub(crate) const ALLOCATOR_FORMAT: u32 = 0x6d63_6101;

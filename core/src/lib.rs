@@ -88,8 +88,8 @@ pub use scheduler::{
 };
 pub use storage::{AllocatorMemory, AllocatorStorage, Memory, Storage};
 pub use strategy::{
-    AnyStrategy, CurveFit, Holds, PageOrder, Room, ServedStrategy, Serves, Strategy, StrategyForm,
-    StrategyInfo, StrategyKind, StrategyTextError,
+    AnyStrategy, CurveFit, CurveLine, Holds, PageOrder, Room, ServedStrategy, Serves, Strategy,
+    StrategyForm, StrategyInfo, StrategyKind, StrategyTextError,
 };
 pub use supposition::Supposition;
 pub use view::View;

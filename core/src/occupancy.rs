@@ -267,7 +267,9 @@ impl<'m> Occupancy<'m> {
         })
     }
 
-    fn place(&self, node: NodeId) -> Option<(usize, Word)> {
+    /// The number of the word among those of [`Occupancy::busy_rows`] in which a processor has its
+    /// bit, and the bit. `None` for one outside the machine.
+    pub(crate) fn place(&self, node: NodeId) -> Option<(usize, Word)> {
         let grid = self.grid();
         if node.0 >= grid.nodes() {
             return None;

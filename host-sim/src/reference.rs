@@ -253,7 +253,9 @@ fn strategies(output: &mut dyn Write) -> io::Result<()> {
         let pieces = match info.holds {
             meshalloc::Holds::OneBlock => "one",
             meshalloc::Holds::TwoBlocks => "one or two",
-            meshalloc::Holds::Parts | meshalloc::Holds::Processors => "any number",
+            meshalloc::Holds::Blocks | meshalloc::Holds::Parts | meshalloc::Holds::Processors => {
+                "any number"
+            }
         };
         let mut names = names(std::iter::once(&info.name).chain(info.aliases));
         for parameter in strategy_parameters(*kind) {

@@ -8,10 +8,11 @@
 //! - [`grid`]: the naive machine. [`convert`] is the only place where it meets the machines and
 //!   blocks of the code under test.
 //! - [`strategy`]: where each strategy places a request; it uses [`submesh`] (the definitions of
-//!   Kim and Yoon), [`shaped`] (L shapes, and sets of neighbours), [`scattered`] (pages, and
-//!   processors drawn at random), [`buddy`], [`binary_tree`] (Liu, Hsu and Wu), [`curve`] (Leung
-//!   and others), [`pods`] (folding, slices in cubes, fixed placements) and [`notation`] (algorithm
-//!   G* of Chuang and Wu).
+//!   Kim and Yoon), [`shaped`] (L shapes, and sets of neighbours), [`split`] (requests that are
+//!   divided), [`scattered`] (pages, and processors drawn at random), [`buddy`], [`binary_tree`]
+//!   (Liu, Hsu and Wu), [`curve`] (Leung and others), [`nearest`] (the nearest processors of the
+//!   best centre), [`pods`] (folding, slices in cubes, fixed placements) and [`notation`]
+//!   (algorithm G* of Chuang and Wu).
 //! - [`system`]: what a controller answers, with [`discipline`] for the schedulers that bypass a
 //!   head, and [`backfilling`] for those that reserve.
 //! - [`trial`]: controller and system side by side, compared after every operation; [`survey`]: all
@@ -33,6 +34,7 @@ pub mod foresight;
 pub mod grid;
 pub mod hash;
 pub mod measure;
+pub mod nearest;
 pub mod notation;
 pub mod pods;
 pub mod qemu;
@@ -41,6 +43,7 @@ pub mod rig;
 pub mod saved;
 pub mod scattered;
 pub mod shaped;
+pub mod split;
 pub mod strategy;
 pub mod submesh;
 pub mod survey;

@@ -2,7 +2,7 @@
 
 use std::cell::{OnceCell, RefCell};
 
-use meshalloc::{Block, Flags, Holds, Lays, Refusal, Request, Serves, StrategyKind};
+use meshalloc::{Block, CurveLine, Flags, Holds, Lays, Refusal, Request, Serves, StrategyKind};
 use rand_core::SeedableRng;
 use rand_pcg::Pcg32;
 
@@ -12,10 +12,12 @@ use crate::convert;
 use crate::curve;
 use crate::foresight::{Foresight, Outlook};
 use crate::grid::{Grid, NaiveMachine, Place, orders, padded};
+use crate::nearest;
 use crate::notation::{Notation, Symbol, notations};
 use crate::pods::{self, Aligned};
 use crate::scattered::{Pages, sample};
 use crate::shaped;
+use crate::split;
 use crate::submesh::{Rect, Scan};
 
 /// What a request asks for.
@@ -114,12 +116,14 @@ impl Held {
     }
 }
 
-/// Whether the strategy gives a job any free processors, exactly as many as it asks for.
+/// Whether the strategy gives a job any free processors, exactly as many as it asks for, or as its
+/// shape has.
 pub fn places_anywhere(kind: StrategyKind) -> bool {
     match kind {
         // Connected processors, and whole pages.
         StrategyKind::Neighbor => false,
         StrategyKind::Paging { exponent, .. } => exponent == 0,
+        _ if kind.holds() == Holds::Blocks => true,
         _ => counts_processors(kind) && kind.info().complete,
     }
 }
@@ -190,6 +194,9 @@ impl Strategy {
             Serves::Cube => grid.k().is_some(),
             Serves::PowerOfTwoCube => grid.k().is_some_and(u32::is_power_of_two),
             Serves::TwoOrThreeDimensions => matches!(grid.dimensions(), 2 | 3),
+            Serves::MeshOfTwoOrThreeDimensions => {
+                matches!(grid.dimensions(), 2 | 3) && !grid.wraps().contains(&true)
+            }
             Serves::HilbertCurve => {
                 let longest = grid.sides().iter().max().expect("a side");
                 let side = u64::from(longest.next_power_of_two());
@@ -614,6 +621,9 @@ impl Strategy {
                 };
                 (taken <= self.grid().nodes().into(), taken)
             }
+            _ if self.kind.holds() == Holds::Blocks => {
+                (wanted.area() <= self.grid().nodes().into(), wanted.area())
+            }
             StrategyKind::LShape => {
                 let whole = NaiveMachine::new(self.grid().clone());
                 let ever = shaped::l_shape(&whole, wanted).is_some();
@@ -676,6 +686,10 @@ impl Strategy {
                 let parts = shaped::l_shape(&self.machine, wanted)?;
                 Some(Held::Boxes(parts.into_iter().map(Place::from).collect()))
             }
+            StrategyKind::Gabl | StrategyKind::PaldFf | StrategyKind::PaldBf => {
+                let parts = split::place(&self.machine, self.kind, wanted)?;
+                Some(Held::Boxes(parts.into_iter().map(Place::from).collect()))
+            }
             StrategyKind::Neighbor => {
                 let (nucleus, mut nodes) = shaped::neighbor(&self.machine, wanted)?;
                 nodes.sort_unstable();
@@ -695,7 +709,13 @@ impl Strategy {
                 let nodes = pages.first_free(&self.machine, wanted.processors)?;
                 Some(Held::Nodes(nodes))
             }
-            StrategyKind::Curve { fit } if self.grid().w_h().is_none() => {
+            StrategyKind::GenAlg | StrategyKind::Mm | StrategyKind::Mc1x1 => {
+                let nodes = nearest::place(&self.machine, self.kind, wanted.processors)?;
+                Some(Held::Nodes(nodes))
+            }
+            StrategyKind::Curve { fit, line }
+                if line == CurveLine::Hilbert || self.grid().w_h().is_none() =>
+            {
                 let line = curve::hilbert_line(self.grid());
                 let is_busy = |&node: &u32| self.machine.is_busy(node);
                 let mut nodes = curve::place_on(&line, wanted.processors, fit, is_busy)?;
@@ -708,7 +728,7 @@ impl Strategy {
                 let processors = wanted.processors;
                 let places = match kind {
                     StrategyKind::ParallelLayout => parallel_layout(w, h, processors, busy),
-                    StrategyKind::Curve { fit } => curve::place(w, h, processors, fit, busy),
+                    StrategyKind::Curve { fit, .. } => curve::place(w, h, processors, fit, busy),
                     _ => {
                         let (choice, form) = binary_tree::form(kind)?;
                         Tree::new(w, h, busy).place(processors, choice, form)
@@ -1000,7 +1020,7 @@ fn every_position(
 }
 
 /// Among all free `a x b` the first in row-major order with the highest value.
-fn best(scan: &Scan, a: i32, b: i32, value: impl Fn(Rect) -> u32) -> Option<Rect> {
+pub(crate) fn best(scan: &Scan, a: i32, b: i32, value: impl Fn(Rect) -> u32) -> Option<Rect> {
     let free: Vec<(u32, Rect)> = scan.free(a, b).map(|rect| (value(rect), rect)).collect();
     let highest = free.iter().map(|&(value, _)| value).max()?;
     let first = free.into_iter().find(|&(value, _)| value == highest)?;

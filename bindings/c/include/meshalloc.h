@@ -1146,6 +1146,14 @@ const char *meshalloc_error_text(int32_t error);
 #define MESHALLOC_STRATEGY_CURVE_SUM_OF_SQUARES { 32u, { 2u, 0u } }
 /** curve:smallest-range */
 #define MESHALLOC_STRATEGY_CURVE_SMALLEST_RANGE { 32u, { 3u, 0u } }
+/** curve:hilbert-first-fit */
+#define MESHALLOC_STRATEGY_CURVE_HILBERT_FIRST_FIT { 32u, { 0u, 1u } }
+/** curve:hilbert-best-fit */
+#define MESHALLOC_STRATEGY_CURVE_HILBERT_BEST_FIT { 32u, { 1u, 1u } }
+/** curve:hilbert-sum-of-squares */
+#define MESHALLOC_STRATEGY_CURVE_HILBERT_SUM_OF_SQUARES { 32u, { 2u, 1u } }
+/** curve:hilbert-smallest-range */
+#define MESHALLOC_STRATEGY_CURVE_HILBERT_SMALLEST_RANGE { 32u, { 3u, 1u } }
 /** this project */
 #define MESHALLOC_STRATEGY_LEAST_EXPECTED_BLOCKING { 33u, { 64u, 0u } }
 /** least-expected-blocking:BUDGET, 4 to 4096. */
@@ -1166,6 +1174,29 @@ const char *meshalloc_error_text(int32_t error);
 #define MESHALLOC_STRATEGY_FOLDING { 36u, { 0u, 0u } }
 /** Slurm 26.05, plugin topology/torus3d */
 #define MESHALLOC_STRATEGY_TORUS3D { 37u, { 0u, 0u } }
+/** Krumke, Marathe, Noltemeier, Radhakrishnan, Ravi and Rosenkrantz 1997, Compact Location
+ * Problems, Theoretical Computer Science 181(2); as in the Structural Simulation Toolkit */
+#define MESHALLOC_STRATEGY_GEN_ALG { 38u, { 0u, 0u } }
+/** Bender, Bunde, Demaine, Fekete, Leung, Meijer and Phillips 2008, Communication-Aware
+ * Processor Allocation for Supercomputers: Finding Point Sets of Small Average Distance,
+ * Algorithmica 50(2); as in the Structural Simulation Toolkit */
+#define MESHALLOC_STRATEGY_MM { 39u, { 0u, 0u } }
+/** Mache, Lo and Windisch 1997, Minimizing Message-Passing Contention in Fragmentation-Free
+ * Processor Allocation, Int. Conf. on Parallel and Distributed Computing Systems; as in the
+ * Structural Simulation Toolkit */
+#define MESHALLOC_STRATEGY_MC1X1 { 40u, { 0u, 0u } }
+/** Bani-Mohammad, Ould-Khaoua, Ababneh and Mackenzie 2006, Non-contiguous Processor Allocation
+ * Strategy for 2D Mesh Connected Multicomputers Based on Sub-meshes Available for Allocation,
+ * Int. Conf. on Parallel and Distributed Systems */
+#define MESHALLOC_STRATEGY_GABL { 41u, { 0u, 0u } }
+/** Bani-Ahmad 2010, Submesh Allocation in 2D-Mesh Multicomputers: Partitioning at the Longest
+ * Dimension of Requests, Int. Conf. on Advanced Engineering Computing and Applications in
+ * Sciences */
+#define MESHALLOC_STRATEGY_PALD_FF { 42u, { 0u, 0u } }
+/** Bani-Ahmad 2010, Submesh Allocation in 2D-Mesh Multicomputers: Partitioning at the Longest
+ * Dimension of Requests, Int. Conf. on Advanced Engineering Computing and Applications in
+ * Sciences */
+#define MESHALLOC_STRATEGY_PALD_BF { 43u, { 0u, 0u } }
 
 /* Initialisers of a meshalloc_scheduler. Times are in ticks. */
 
@@ -1341,12 +1372,24 @@ const char *meshalloc_error_text(int32_t error);
 #define MESHALLOC_BLOCKS_TORUS3D(processors, jobs) MESHALLOC_LESS_(processors, jobs)
 #define MESHALLOC_LIST_TORUS3D 0
 #define MESHALLOC_MESH_SCRATCH_TORUS3D 0
+#define MESHALLOC_BLOCKS_GABL(processors, jobs) (processors)
+#define MESHALLOC_LIST_GABL 0
+#define MESHALLOC_MESH_SCRATCH_GABL 2
+#define MESHALLOC_BLOCKS_PALD_FF(processors, jobs) (processors)
+#define MESHALLOC_LIST_PALD_FF 0
+#define MESHALLOC_MESH_SCRATCH_PALD_FF 2
+#define MESHALLOC_BLOCKS_PALD_BF(processors, jobs) (processors)
+#define MESHALLOC_LIST_PALD_BF 0
+#define MESHALLOC_MESH_SCRATCH_PALD_BF 2
 /* There is no constant for the following; ask meshalloc_allocator_size or
  * meshalloc_controller_size:
  *   FREE_SUBMESH_LIST, except on two-dimensional meshes
  *   CURVE
  *   LEAST_EXPECTED_BLOCKING
  *   LEB_ESTIMATES
+ *   GEN_ALG
+ *   MM
+ *   MC1X1
  */
 
 /* A number as a size_t, without a cast: compilers of C++ warn of those. */

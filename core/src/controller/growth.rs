@@ -87,7 +87,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
 
     fn growth_of_job(&self, job: JobId, request: &Request, lease: usize) -> usize {
         let nodes = match self.strategy().holds() {
-            Holds::Processors | Holds::Parts => {
+            Holds::Processors | Holds::Blocks | Holds::Parts => {
                 let most = self.nodes_to_grant(self.jobs.waiting_len() + 1);
                 let left = most.saturating_sub(self.nodes_of_queue());
                 self.nodes_of(request).min(left)
@@ -114,7 +114,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
             Holds::TwoBlocks => 4,
             // A block has two numbers, and two processors or more, or one. One block that is
             // reserved has two.
-            holds @ (Holds::Processors | Holds::Parts) => {
+            holds @ (Holds::Processors | Holds::Blocks | Holds::Parts) => {
                 let processors = holds.requested(request).min(self.machine().nodes());
                 // The last page of a job may hold more than it requests: a block, if only one
                 // processor of it is requested.
@@ -154,7 +154,9 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
         let jobs = queue.slots().map(|slot| queue.get(slot).request());
         let nodes = jobs.map(|request| self.nodes_of(request)).sum();
         match self.strategy().holds() {
-            Holds::Processors | Holds::Parts => self.nodes_to_grant(queue.len()).min(nodes),
+            Holds::Processors | Holds::Blocks | Holds::Parts => {
+                self.nodes_to_grant(queue.len()).min(nodes)
+            }
             _ => nodes,
         }
     }

@@ -1,6 +1,6 @@
 //! What a free place touches, for all places of a word at once.
 
-use crate::mesh::Sides;
+use crate::mesh::{Coord, Sides};
 use crate::word::{WORD_BITS, Word};
 
 /// A bitmap whose bits show what lies next to each place.
@@ -50,6 +50,29 @@ impl<'a> Contacts<'a> {
             bits.get(at.wrapping_sub(stride)).unwrap_or(&!flip) ^ flip,
             bits.get(at + stride).unwrap_or(&!flip) ^ flip,
         ]
+    }
+
+    /// The first of the base nodes in these words that touch the most at their sides.
+    pub(crate) fn best(&self, bases: impl Iterator<Item = Word>) -> Option<Coord> {
+        let mut best = None;
+        let mut most = 0;
+        // Only base nodes with at least `most` busy neighbours of their own can be better.
+        let mut bound = Bound::new(Sides::new(1, 1), most);
+        for (at, bases) in bases.enumerate() {
+            if bases == 0 {
+                continue;
+            }
+            loop {
+                let hit = bases & self.may_reach(at, &bound);
+                if hit == 0 {
+                    break;
+                }
+                best = Some(Coord::of_lowest(hit, at, self.stride));
+                most += 1;
+                bound = Bound::new(Sides::new(1, 1), most);
+            }
+        }
+        best
     }
 
     /// The places of a word that may have a value within the bound.

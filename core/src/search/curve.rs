@@ -23,10 +23,11 @@ use super::hilbert::Walk;
 use super::selection::Selection;
 use crate::blocks::Draft;
 use crate::mesh::{Sides, Submesh};
+use crate::node::NodeId;
 use crate::occupancy::Occupancy;
 use crate::strategy::Gather;
-use crate::strategy::kind::CurveFit;
-use crate::word::{WORD_BITS, Word, bit, bits_from, ones, runs_of, words_for};
+use crate::strategy::kind::{CurveFit, CurveLine};
+use crate::word::{WORD_BITS, Word, bits_from, ones, runs_of, words_for};
 
 /// The line: the Hilbert curve on a square whose side is a power of two, on any other mesh row by
 /// row, forwards and backwards by turns. Both begin at the lower left and step from neighbour to
@@ -256,6 +257,15 @@ pub(crate) struct FreeOnCurve<'a, 'm, 'd, 'p> {
 }
 
 impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
+    /// Whether this line through the machine is one of the two that it reads. All others are for
+    /// [`propose_along_hilbert`].
+    pub(crate) fn reads(line: CurveLine, occupancy: &Occupancy<'_>) -> bool {
+        let grid = occupancy.grid();
+        let sides = || Sides::new(grid.side(0), grid.side(1));
+        let is_usual = || line == CurveLine::Neighbors || Line::new(sides()).is_hilbert;
+        occupancy.layout().is_plane() && is_usual()
+    }
+
     /// Those of this mesh.
     pub(crate) fn new(occupancy: &'a Occupancy<'m>, draft: &'a mut Draft<'d, 'p>) -> Self {
         let grid = occupancy.grid();
@@ -390,7 +400,7 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
     }
 }
 
-/// The same on any grid but a two-dimensional mesh, along the Hilbert curve through it.
+/// The same on any grid, along the Hilbert curve through it.
 pub(crate) fn propose_along_hilbert(
     occupancy: &Occupancy<'_>,
     processors: u32,
@@ -400,9 +410,11 @@ pub(crate) fn propose_along_hilbert(
 ) -> bool {
     let grid = occupancy.grid();
     let nodes = grid.nodes();
-    // All processors are one row.
-    let busy = occupancy.busy_row(0);
-    let is_free = &|node: u32| !bit(busy, node);
+    let busy = occupancy.busy_rows();
+    let is_free = &|node: u32| {
+        let place = occupancy.place(NodeId(node));
+        place.is_some_and(|(word, bit)| busy[word] & bit == 0)
+    };
     let poll = &|| draft.poll();
     let words = &|| {
         let mut walk = Walk::new(grid, poll);
@@ -414,14 +426,16 @@ pub(crate) fn propose_along_hilbert(
     let Some(start) = start_of(nodes, processors, fit, scratch, words) else {
         return false;
     };
-    let chosen = &mut scratch[..words_for(nodes)];
+    let chosen = &mut scratch[..busy.len()];
     chosen.fill(0);
     let from_start = Walk::new(grid, poll).skip(start as usize);
     for node in from_start
         .filter(|&node| is_free(node))
         .take(processors as usize)
     {
-        chosen[(node / WORD_BITS) as usize] |= 1 << (node % WORD_BITS);
+        if let Some((word, bit)) = occupancy.place(NodeId(node)) {
+            chosen[word] |= bit;
+        }
     }
     Gather::new(*grid, draft).bits(occupancy, chosen);
     true

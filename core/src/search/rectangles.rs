@@ -204,8 +204,16 @@ pub(crate) fn all_bases<'s>(
     sides: Sides,
     bases: &'s mut [Word],
 ) -> &'s mut [Word] {
-    let stride = occupancy.stride();
-    let busy = occupancy.busy_rows();
+    bases_in(occupancy.busy_rows(), occupancy.stride(), sides, bases)
+}
+
+/// The same in rows of `stride` words, where these are busy.
+pub(super) fn bases_in<'s>(
+    busy: &[Word],
+    stride: usize,
+    sides: Sides,
+    bases: &'s mut [Word],
+) -> &'s mut [Word] {
     let bases = &mut bases[..busy.len()];
     wide_bases(busy, stride, sides.w, bases);
     keep_taller(bases, stride, 1, sides.h);

@@ -1,11 +1,15 @@
 //! A set of processors of a two-dimensional mesh in the making: [`Selection`].
 
 use super::aligned::Aligned;
+use super::contact::Contacts;
+use super::rectangles::{bases_in, keep_taller};
 use crate::blocks::Draft;
 use crate::grid::MESH_SIDE_MAX;
-use crate::mesh::{Sides, Submesh};
+use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
-use crate::word::{Column, LONG_WORDS, Span, WORD_BITS, Word, next_bit, rows_with_bits, runs};
+use crate::word::{
+    Column, LONG_WORDS, Span, WORD_BITS, Word, complement, next_bit, rows_with_bits, runs,
+};
 
 /// The processors that a proposal has selected so far, and those that are still free.
 ///
@@ -34,6 +38,55 @@ impl<'a, 'm> Selection<'a, 'm> {
     /// The free rectangles of these sides. `bases` has as many words as the occupancy.
     pub(crate) fn free_rectangles<'s>(&self, sides: Sides, bases: &'s mut [Word]) -> Aligned<'s> {
         Aligned::new(self.busy, self.occupancy.stride(), sides, bases)
+    }
+
+    /// The first base node, in row-major order, at which a submesh of these sides is free. `bases`
+    /// has as many words as the occupancy. O(words * (log w + log h)).
+    pub(crate) fn first_base(&self, sides: Sides, bases: &mut [Word]) -> Option<Coord> {
+        let stride = self.occupancy.stride();
+        let bases = bases_in(self.busy, stride, sides, bases);
+        let (at, &hit) = bases.iter().enumerate().find(|(_, bases)| **bases != 0)?;
+        Some(Coord::of_lowest(hit, at, stride))
+    }
+
+    /// The same for the base node that has the most neighbours which are busy, selected or outside
+    /// the mesh, the first of those.
+    pub(crate) fn best_base(&self, sides: Sides, bases: &mut [Word]) -> Option<Coord> {
+        let stride = self.occupancy.stride();
+        let bases = bases_in(self.busy, stride, sides, bases);
+        Contacts::with_busy(self.busy, stride).best(bases.iter().copied())
+    }
+
+    /// Calls `visit` with the sides of the widest free submesh of each height from 1 up to
+    /// `tallest`, as long as there is one. `rows` has as many words as the occupancy.
+    ///
+    /// ```text
+    ///   # . . .      rows, height 1    # f f f      height 2    . . . .
+    ///   . . # .                        f f # f                  . f . f
+    ///   . . . .                        f f f f                  f f . f
+    ///                                  widest 4                 widest 2
+    /// ```
+    pub(crate) fn widest(
+        &self,
+        tallest: u16,
+        rows: &mut [Word],
+        draft: &Draft<'_, '_>,
+        mut visit: impl FnMut(Sides),
+    ) {
+        let stride = self.occupancy.stride();
+        let rows = &mut rows[..self.busy.len()];
+        complement(self.busy, rows);
+        for h in 1..=tallest {
+            draft.poll();
+            if h > 1 {
+                keep_taller(rows, stride, h - 1, h);
+            }
+            let runs = rows.chunks_exact(stride).flat_map(runs);
+            let Some(w) = runs.map(|(_, len)| len).max() else {
+                return;
+            };
+            visit(Sides::new(w as u16, h));
+        }
     }
 
     /// The number of processors of the submesh that are neither busy nor selected. O(h * ceil(w /

@@ -79,10 +79,10 @@ use super::Strategy;
 use super::common::demand_as_named;
 use crate::blocks::Draft;
 use crate::error::Refusal;
-use crate::mesh::{Coord, Sides, Submesh};
+use crate::mesh::{Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::search::contact::{Bound, Contacts};
+use crate::search::contact::Contacts;
 use crate::search::rectangles::all_bases;
 use crate::search::steps::Rule;
 #[cfg(feature = "any-grid")]
@@ -129,26 +129,9 @@ fn best(
 ) -> Option<Submesh> {
     let steps = rule.map(|rule| rule.steps(&[sides.w, sides.h]));
     let stride = occupancy.stride();
-    let busy = Contacts::with_busy(occupancy.busy_rows(), stride);
-    let bases = all_bases(occupancy, sides, scratch);
-    let mut best = None;
-    let mut most = 0;
-    // Only base nodes with at least `most` busy neighbours of their own can be better.
-    let mut bound = Bound::new(Sides::new(1, 1), most);
-    for (at, &bases) in bases.iter().enumerate() {
-        let bases = bases & steps.map_or(Word::MAX, |steps| steps.columns(at, stride));
-        if bases == 0 {
-            continue;
-        }
-        loop {
-            let hit = bases & busy.may_reach(at, &bound);
-            if hit == 0 {
-                break;
-            }
-            best = Some(Coord::of_lowest(hit, at, stride));
-            most += 1;
-            bound = Bound::new(Sides::new(1, 1), most);
-        }
-    }
-    best.map(|base| Submesh { base, sides })
+    let bases = all_bases(occupancy, sides, scratch).iter().enumerate();
+    let bases =
+        bases.map(|(at, bases)| bases & steps.map_or(Word::MAX, |steps| steps.columns(at, stride)));
+    let base = Contacts::with_busy(occupancy.busy_rows(), stride).best(bases)?;
+    Some(Submesh { base, sides })
 }

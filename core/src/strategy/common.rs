@@ -131,6 +131,15 @@ pub(super) fn demand_of_processors(request: &Request, grid: &Grid) -> Result<u32
     }
 }
 
+/// The demand of a strategy that divides the shape as it likes: all processors of the shape.
+#[inline(never)]
+pub(super) fn demand_of_area(request: &Request, grid: &Grid) -> Result<u32, Refusal> {
+    match request.shape.area() {
+        area if area <= grid.nodes() => Ok(area),
+        _ => Err(Refusal::NeverFits),
+    }
+}
+
 /// The demand of a strategy that lays the extents along dimensions 0, 1, .. as they are named.
 // The board has one copy.
 #[cfg_attr(target_os = "none", inline)]

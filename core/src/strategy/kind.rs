@@ -259,7 +259,10 @@ pub enum Holds {
     OneBlock,
     /// At most two blocks of as many processors as the requested shape has.
     TwoBlocks,
-    /// As many processors as the requested shape has, in any number of blocks: a slice in cubes.
+    /// As many processors as the requested shape has, in any number of blocks.
+    Blocks,
+    /// As many processors as the requested shape has, in any number of blocks, each in a cube of
+    /// its own: a slice in cubes.
     Parts,
     /// The requested number of processors, in any number of blocks; pages of several processors
     /// may add some.
@@ -278,7 +281,9 @@ impl Holds {
     pub const fn requested(self, request: &Request) -> u32 {
         match self {
             _ if request.flags.contains(Flags::CHIPS) => request.processors,
-            Holds::OneBlock | Holds::TwoBlocks | Holds::Parts => request.shape.area(),
+            Holds::OneBlock | Holds::TwoBlocks | Holds::Blocks | Holds::Parts => {
+                request.shape.area()
+            }
             Holds::Processors => request.processors,
         }
     }
@@ -289,7 +294,7 @@ impl Holds {
         let most = match self {
             Holds::OneBlock => jobs,
             Holds::TwoBlocks => jobs.saturating_mul(2),
-            Holds::Parts | Holds::Processors => processors,
+            Holds::Blocks | Holds::Parts | Holds::Processors => processors,
         };
         if most < processors { most } else { processors }
     }
@@ -335,6 +340,21 @@ pub enum CurveFit {
     SumOfSquares,
     /// None: always the n free processors that span the least part of the line, the first of those.
     SmallestRange,
+}
+
+/// The line through all processors of a two-dimensional mesh. On any other grid it is always the
+/// Hilbert curve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum CurveLine {
+    /// One that steps from neighbour to neighbour: the Hilbert curve on a square whose side is a
+    /// power of two, on any other mesh row by row, forwards and backwards by turns.
+    Neighbors,
+    /// The Hilbert curve through the smallest square around the mesh whose side is a power of two.
+    /// Places outside the mesh are skipped.
+    Hilbert,
 }
 
 /// The budgets of strategies that look ahead.

@@ -28,6 +28,15 @@ pub(crate) const fn scratch_and_list(
             let lengths = 2 * lengths_max(machine.nodes());
             (if lengths > words { lengths } else { words }, 0)
         }
+        StrategyMemory::Coordinates => {
+            let (mut coordinates, mut dimension) = (0, 0);
+            while dimension < machine.dimensions() {
+                coordinates += machine.side(dimension) as usize;
+                dimension += 1;
+            }
+            let more = machine.is_plane() as usize;
+            (words + 2 * (coordinates + more), 0)
+        }
         #[cfg(feature = "any-grid")]
         StrategyMemory::List if !machine.is_plane() => (words_for_boxes(machine), nodes),
         StrategyMemory::List => (0, nodes),

@@ -43,7 +43,7 @@ pub(crate) use any::check;
 #[cfg(feature = "least-expected-blocking")]
 pub use foresight::Candidate;
 pub(crate) use gather::Gather;
-pub use kind::{CurveFit, Holds, PageOrder, StrategyForm, StrategyInfo, StrategyKind};
+pub use kind::{CurveFit, CurveLine, Holds, PageOrder, StrategyForm, StrategyInfo, StrategyKind};
 #[cfg(feature = "restore")]
 pub(crate) use memory::Cubes as MachineCubes;
 pub(crate) use memory::list_of_cubes;

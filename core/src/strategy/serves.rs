@@ -33,6 +33,8 @@ pub enum Serves {
     PowerOfTwoCube,
     /// Grids of two or three dimensions.
     TwoOrThreeDimensions,
+    /// Meshes of two or three dimensions.
+    MeshOfTwoOrThreeDimensions,
     /// Grids that lie in a cube of equal sides, a power of two, of at most 2^22 processors.
     HilbertCurve,
     /// Machines whose description has cubes.
@@ -96,6 +98,10 @@ impl Serves {
             Serves::Cube => grid.radix().is_some(),
             Serves::PowerOfTwoCube => grid.radix().is_some() && power_of_two,
             Serves::TwoOrThreeDimensions => matches!(grid.dimensions(), 2 | 3),
+            Serves::MeshOfTwoOrThreeDimensions => {
+                grid.is_plane()
+                    || grid.dimensions() == 3 && !(grid.wraps(0) || grid.wraps(1) || grid.wraps(2))
+            }
             Serves::HilbertCurve => curve_bits(grid) <= CURVE_BITS_MAX,
             // That takes a description.
             Serves::Cubes | Serves::Placements => false,
@@ -122,6 +128,7 @@ impl fmt::Display for Serves {
             Serves::Cube => "k-ary n-cubes",
             Serves::PowerOfTwoCube => "k-ary n-cubes whose k is a power of two",
             Serves::TwoOrThreeDimensions => "grids of two or three dimensions",
+            Serves::MeshOfTwoOrThreeDimensions => "meshes of two or three dimensions",
             Serves::HilbertCurve => {
                 "grids that lie in a cube of equal sides, a power of two, of at most 2^22 \
                  processors; two-dimensional meshes"

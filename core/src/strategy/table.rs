@@ -356,14 +356,27 @@ macro_rules! table {
             Curve {
                 /// Which free interval is taken.
                 fit: CurveFit = CurveFit::FirstFit,
+                /// The line through all processors.
+                line: CurveLine = CurveLine::Neighbors,
             } = "curve" {
                 aliases: [], serves: HilbertCurve, complete: true, holds: Processors,
                 needs: Lengths,
                 lays: Anywhere,
-                forms: "curve:first-fit" { fit: CurveFit::FirstFit },
-                "curve:best-fit" { fit: CurveFit::BestFit },
-                "curve:sum-of-squares" { fit: CurveFit::SumOfSquares },
-                "curve:smallest-range" { fit: CurveFit::SmallestRange },
+                forms: "curve:first-fit"
+                    { fit: CurveFit::FirstFit, line: CurveLine::Neighbors },
+                "curve:best-fit" { fit: CurveFit::BestFit, line: CurveLine::Neighbors },
+                "curve:sum-of-squares"
+                    { fit: CurveFit::SumOfSquares, line: CurveLine::Neighbors },
+                "curve:smallest-range"
+                    { fit: CurveFit::SmallestRange, line: CurveLine::Neighbors },
+                "curve:hilbert-first-fit"
+                    { fit: CurveFit::FirstFit, line: CurveLine::Hilbert },
+                "curve:hilbert-best-fit"
+                    { fit: CurveFit::BestFit, line: CurveLine::Hilbert },
+                "curve:hilbert-sum-of-squares"
+                    { fit: CurveFit::SumOfSquares, line: CurveLine::Hilbert },
+                "curve:hilbert-smallest-range"
+                    { fit: CurveFit::SmallestRange, line: CurveLine::Hilbert },
                 source: "Leung, Arkin, Bender, Bunde, Johnston, Lal, Mitchell, Phillips and \
                     Seiden 2002, Processor Allocation on Cplant: Achieving General Processor \
                     Locality Using One-Dimensional Allocation Strategies, IEEE Int. Conf. on \
@@ -425,6 +438,65 @@ macro_rules! table {
                 aliases: [], serves: Placements, complete: true, holds: OneBlock, needs: Nothing,
                 lays: Box { turns: true, rings: false },
                 source: "Slurm 26.05, plugin topology/torus3d"
+            }
+        }
+        mod nearest = "nearest" {
+            /// Gen-Alg.
+            GenAlg = "gen-alg" {
+                aliases: [], serves: MeshOfTwoOrThreeDimensions, complete: true,
+                holds: Processors, needs: Coordinates,
+                lays: Anywhere,
+                source: "Krumke, Marathe, Noltemeier, Radhakrishnan, Ravi and Rosenkrantz 1997, \
+                    Compact Location Problems, Theoretical Computer Science 181(2); as in the \
+                    Structural Simulation Toolkit"
+            }
+            /// MM.
+            Mm = "mm" {
+                aliases: [], serves: MeshOfTwoOrThreeDimensions, complete: true,
+                holds: Processors, needs: Coordinates,
+                lays: Anywhere,
+                source: "Bender, Bunde, Demaine, Fekete, Leung, Meijer and Phillips 2008, \
+                    Communication-Aware Processor Allocation for Supercomputers: Finding Point \
+                    Sets of Small Average Distance, Algorithmica 50(2); as in the Structural \
+                    Simulation Toolkit"
+            }
+            /// MC1x1.
+            Mc1x1 = "mc1x1" {
+                aliases: [], serves: MeshOfTwoOrThreeDimensions, complete: true,
+                holds: Processors, needs: Coordinates,
+                lays: Anywhere,
+                source: "Mache, Lo and Windisch 1997, Minimizing Message-Passing Contention in \
+                    Fragmentation-Free Processor Allocation, Int. Conf. on Parallel and \
+                    Distributed Computing Systems; as in the Structural Simulation Toolkit"
+            }
+        }
+        mod gabl = "gabl" {
+            /// Greedy available busy list.
+            Gabl = "gabl" {
+                aliases: [], serves: Mesh, complete: true, holds: Blocks, needs: TwiceScratch,
+                lays: InBlocks,
+                source: "Bani-Mohammad, Ould-Khaoua, Ababneh and Mackenzie 2006, Non-contiguous \
+                    Processor Allocation Strategy for 2D Mesh Connected Multicomputers Based on \
+                    Sub-meshes Available for Allocation, Int. Conf. on Parallel and Distributed \
+                    Systems"
+            }
+        }
+        mod pald = "pald" {
+            /// PALD, first fit.
+            PaldFf = "pald-ff" {
+                aliases: [], serves: Mesh, complete: true, holds: Blocks, needs: TwiceScratch,
+                lays: InBlocks,
+                source: "Bani-Ahmad 2010, Submesh Allocation in 2D-Mesh Multicomputers: \
+                    Partitioning at the Longest Dimension of Requests, Int. Conf. on Advanced \
+                    Engineering Computing and Applications in Sciences"
+            }
+            /// PALD, best fit.
+            PaldBf = "pald-bf" {
+                aliases: [], serves: Mesh, complete: true, holds: Blocks, needs: TwiceScratch,
+                lays: InBlocks,
+                source: "Bani-Ahmad 2010, Submesh Allocation in 2D-Mesh Multicomputers: \
+                    Partitioning at the Longest Dimension of Requests, Int. Conf. on Advanced \
+                    Engineering Computing and Applications in Sciences"
             }
         }
     } };

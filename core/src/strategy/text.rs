@@ -182,7 +182,7 @@ impl FromStr for StrategyKind {
 mod tests {
     extern crate std;
     use super::*;
-    use crate::strategy::CurveFit;
+    use crate::strategy::{CurveFit, CurveLine};
     use std::string::{String, ToString};
 
     fn ratio(text: &str) -> Result<u64, String> {
@@ -257,13 +257,16 @@ mod tests {
             CurveFit::BestFit,
             CurveFit::SumOfSquares,
         ] {
-            let kind = StrategyKind::Curve { fit };
-            assert_eq!(kind.to_string().parse(), Ok(kind));
+            for line in [CurveLine::Neighbors, CurveLine::Hilbert] {
+                let kind = StrategyKind::Curve { fit, line };
+                assert_eq!(kind.to_string().parse(), Ok(kind));
+            }
         }
         assert_eq!(
-            "curve:best-fit".parse(),
+            "curve:hilbert-best-fit".parse(),
             Ok(StrategyKind::Curve {
-                fit: CurveFit::BestFit
+                fit: CurveFit::BestFit,
+                line: CurveLine::Hilbert,
             })
         );
         let error = "curve:worst-fit".parse::<StrategyKind>().unwrap_err();

@@ -57,6 +57,9 @@ pub(crate) enum StrategyMemory {
     /// Scratch: as many words as the occupancy has, or if that is more, two for each length that
     /// free intervals on a line through all N processors can have, which are 2 sqrt(2 N).
     Lengths,
+    /// Scratch: as many words as the occupancy has, and two for each coordinate of each dimension,
+    /// for one more dimension of side 1 on a two-dimensional mesh.
+    Coordinates,
     /// A list of submeshes, a cell for each processor. On any grid but a two-dimensional mesh also
     /// scratch for the search of maximal free boxes.
     List,

@@ -7,7 +7,7 @@ use meshalloc::message::{
     BlockList, JobList, JobReport, LargestReport, OccupancyChunk, SliceReport,
 };
 use meshalloc::{
-    Answer, Block, Capacity, Change, Configuration, ConfigureError, Counts, CurveFit,
+    Answer, Block, Capacity, Change, Configuration, ConfigureError, Counts, CurveFit, CurveLine,
     DIMENSIONS_MAX, Error, Event, FaultReport, Flags, Happened, JobId, JobState, NodeId, Outcome,
     PageOrder, Query, Refusal, Request, SchedulerKind, Serves, Shape, Statistics, StrategyKind,
     Submesh,
@@ -211,6 +211,7 @@ fn every_strategy() -> impl Iterator<Item = StrategyKind> {
         StrategyKind::DependentDynamicBinaryTree { ratio: 62_500 },
         StrategyKind::Curve {
             fit: CurveFit::SumOfSquares,
+            line: CurveLine::Hilbert,
         },
         StrategyKind::Cubes { fold: true },
     ];

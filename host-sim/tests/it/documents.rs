@@ -43,6 +43,7 @@ pages! {
     concepts_schedulers "docs/concepts/schedulers.md",
     concepts_strategies "docs/concepts/strategies.md",
     concepts_the_problem "docs/concepts/the-problem.md",
+    concepts_which_strategy "docs/concepts/which-strategy.md",
     fidelity "docs/fidelity.md",
     guides_compare_strategies "docs/guides/compare-strategies.md",
     guides_io "docs/guides/io.md",

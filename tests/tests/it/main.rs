@@ -29,6 +29,8 @@ mod own_strategy;
 mod pauses;
 mod pods;
 mod random_operations;
+#[cfg(feature = "host-sim")]
+mod reference_log;
 mod requeue;
 mod restore;
 mod scattered;

@@ -27,7 +27,7 @@ const OPERATIONS: u32 = 1500;
 const JOBS: usize = 64;
 /// Strategies with parameters, in addition to each strategy of the table with its defaults: both
 /// ways of choosing happen.
-const WITH_PARAMETERS: [&str; 10] = [
+const WITH_PARAMETERS: [&str; 11] = [
     "paging:snake=0",
     "sbt:16",
     "dbt:1/8",
@@ -38,6 +38,7 @@ const WITH_PARAMETERS: [&str; 10] = [
     "curve:first-fit",
     "curve:best-fit",
     "curve:sum-of-squares",
+    "curve:hilbert-best-fit",
 ];
 
 /// Meshes with sides that are powers of two, not higher than wide.

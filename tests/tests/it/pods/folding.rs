@@ -1,7 +1,9 @@
 //! `folding` and `curve` on any grid.
 
 use meshalloc::storage::{HeapStorage, Needs};
-use meshalloc::{Allocator, Block, CurveFit, Flags, Grid as Machine, NodeId, StrategyKind};
+use meshalloc::{
+    Allocator, Block, CurveFit, CurveLine, Flags, Grid as Machine, NodeId, StrategyKind,
+};
 use meshalloc_tests::convert;
 use meshalloc_tests::random::Random;
 use meshalloc_tests::strategy::Strategy;
@@ -30,7 +32,10 @@ fn folding_and_curves_on_any_grid_are_those_of_the_naive_form() {
     ] {
         let grid = Machine::new(sides, wraps).expect("a grid");
         let model = convert::grid(grid);
-        let kinds = fits.map(|fit| StrategyKind::Curve { fit }).into_iter();
+        let lines = [CurveLine::Neighbors, CurveLine::Hilbert];
+        let kinds = lines
+            .into_iter()
+            .flat_map(|line| fits.map(|fit| StrategyKind::Curve { fit, line }));
         for kind in kinds.chain([StrategyKind::Folding]) {
             if !convert::is_served(kind, &model) {
                 continue;
