@@ -304,9 +304,10 @@ fn what_is_pointed_at_names_job_slice_rings_and_rank() {
         point_at(&window, &found["ranks"][rank].to_string());
         let title = window.eval("document.querySelectorAll('canvas.mesh')[1].title");
         let [x, y, z] = at[rank];
-        let cube = match is_cubes {
-            true => format!(", cube {}", x / 4 + y / 4 * 4 + z / 4 * 16),
-            false => String::new(),
+        let cube = if is_cubes {
+            format!(", cube {}", x / 4 + y / 4 * 4 + z / 4 * 16)
+        } else {
+            String::new()
         };
         let expected = format!(
             "x = {x}, y = {y}, z = {z}{cube}: job {}, rank {rank}",

@@ -41,9 +41,10 @@ impl LastFit {
 impl Strategy for LastFit {
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
         let (w, h) = LastFit::sides(request);
-        match self.mesh.contains(Submesh::new(0, 0, w, h)) {
-            true => Ok(u32::from(w) * u32::from(h)),
-            false => Err(Refusal::NeverFits),
+        if self.mesh.contains(Submesh::new(0, 0, w, h)) {
+            Ok(u32::from(w) * u32::from(h))
+        } else {
+            Err(Refusal::NeverFits)
         }
     }
 

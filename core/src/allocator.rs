@@ -419,9 +419,10 @@ impl<'m, S: Strategy> Allocator<'m, S> {
             &mut self.supposed,
             self.pool.iter(blocks),
         )?;
-        match processors >= wanted {
-            true => Ok(()),
-            false => Err(IllegalProposal::TooFew { processors, wanted }),
+        if processors >= wanted {
+            Ok(())
+        } else {
+            Err(IllegalProposal::TooFew { processors, wanted })
         }
     }
 
@@ -674,18 +675,18 @@ impl<'m, S: Strategy> Allocator<'m, S> {
             return 0;
         }
         let before = self.occupancy.free();
-        let changed = match faulty {
-            true => self.occupancy.mark_faulty(block),
-            false => {
-                self.suppose_held_near(block, jobs, pause);
-                self.occupancy.clear_faulty(block, &self.supposed)
-            }
+        let changed = if faulty {
+            self.occupancy.mark_faulty(block)
+        } else {
+            self.suppose_held_near(block, jobs, pause);
+            self.occupancy.clear_faulty(block, &self.supposed)
         };
         if self.occupancy.free() != before {
             let poll = || Pause::poll(pause, &self.occupancy, &self.pool);
-            match faulty {
-                true => self.strategy.taken(&self.occupancy, block, &poll),
-                false => self.strategy.repaired(&self.occupancy, block, &poll),
+            if faulty {
+                self.strategy.taken(&self.occupancy, block, &poll);
+            } else {
+                self.strategy.repaired(&self.occupancy, block, &poll);
             }
         }
         changed
@@ -804,9 +805,10 @@ fn check_blocks(
         supposed.withhold(block);
         // Some were busy already, in truth or by an earlier block.
         if before - supposed.free() != area {
-            return Err(match occupancy.is_free(block) {
-                true => IllegalProposal::Overlapping { at, block },
-                false => IllegalProposal::Busy { at, block },
+            return Err(if occupancy.is_free(block) {
+                IllegalProposal::Overlapping { at, block }
+            } else {
+                IllegalProposal::Busy { at, block }
             });
         }
         processors += area;

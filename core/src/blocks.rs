@@ -91,9 +91,10 @@ impl<'a, 'm> Draft<'a, 'm> {
             (true, false) => Ok(chain),
             (_, overflow) => {
                 self.pool.free(chain);
-                Err(match overflow {
-                    true => Refusal::TableFull,
-                    false => Refusal::Fragmented,
+                Err(if overflow {
+                    Refusal::TableFull
+                } else {
+                    Refusal::Fragmented
                 })
             }
         }

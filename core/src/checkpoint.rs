@@ -304,8 +304,9 @@ texts! { RestoreError: {
 
 /// `Inconsistent` unless the condition holds.
 pub(crate) const fn consistent(condition: bool) -> Result<(), RestoreError> {
-    match condition {
-        true => Ok(()),
-        false => Err(RestoreError::Inconsistent),
+    if condition {
+        Ok(())
+    } else {
+        Err(RestoreError::Inconsistent)
     }
 }

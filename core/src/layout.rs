@@ -102,12 +102,11 @@ impl Layout {
     /// The number of processors of a block.
     #[inline]
     pub(crate) fn area(&self, block: Block) -> u32 {
-        match self.is_plane {
-            true => {
-                let [.., w, h] = block.rectangle();
-                u32::from(w) * u32::from(h)
-            }
-            false => self.grid.area(block),
+        if self.is_plane {
+            let [.., w, h] = block.rectangle();
+            u32::from(w) * u32::from(h)
+        } else {
+            self.grid.area(block)
         }
     }
 
@@ -224,9 +223,12 @@ fn visit_span(span: Span, visit: &mut Visit<'_>) -> bool {
 /// ```
 fn offsets(reaches: &[Reach], visit: &mut dyn FnMut(u32) -> bool) -> bool {
     // The first position of a reach.
-    let least = |reach: &Reach| match reach.from + reach.len > reach.side {
-        true => 0,
-        false => reach.from,
+    let least = |reach: &Reach| {
+        if reach.from + reach.len > reach.side {
+            0
+        } else {
+            reach.from
+        }
     };
     let mut coordinates = [0; DIMENSIONS_MAX];
     let mut offset = 0;

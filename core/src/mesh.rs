@@ -164,9 +164,10 @@ impl Submesh {
         if !machine.is_plane() {
             return Err(SubmeshError::NotPlane);
         }
-        match machine.contains(block) {
-            true => Ok(Submesh::of_plane(block)),
-            false => Err(SubmeshError::Outside),
+        if machine.contains(block) {
+            Ok(Submesh::of_plane(block))
+        } else {
+            Err(SubmeshError::Outside)
         }
     }
 

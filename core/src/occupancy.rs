@@ -189,9 +189,10 @@ impl<'m> Occupancy<'m> {
     /// The number of free processors in a row along dimension 0, in a line of the grid, from
     /// `from` on and before `to`. Only if nothing is pending.
     pub(crate) fn free_run(&self, line: u32, from: u32, to: u32) -> u32 {
-        let (row, before) = match self.layout.is_plane() {
-            true => (line as usize, 0),
-            false => (0, line * u32::from(self.grid().side(0))),
+        let (row, before) = if self.layout.is_plane() {
+            (line as usize, 0)
+        } else {
+            (0, line * u32::from(self.grid().side(0)))
         };
         let busy = next_bit(self.busy_row(row), before + from, true);
         busy.map_or(to, |busy| (busy - before).min(to)) - from
@@ -298,9 +299,10 @@ impl<'m> Occupancy<'m> {
     /// Sets a bit in `bytes` for each busy processor from number `from` on, or for each faulty one.
     /// The lowest bit of a byte comes first. O(words) plus O(processors in the bytes).
     pub(crate) fn pack(&self, is_faulty: bool, from: u32, bytes: &mut [u8]) {
-        let (words, pending) = match is_faulty {
-            true => (&*self.faulty, &[][..]),
-            false => (&*self.busy, &*self.pending),
+        let (words, pending) = if is_faulty {
+            (&*self.faulty, &[][..])
+        } else {
+            (&*self.busy, &*self.pending)
         };
         for (word, &bits) in words[..self.words()].iter().enumerate() {
             self.pack_word(word, bits, from, bytes);

@@ -70,7 +70,11 @@ impl Chain {
         (self.0 >> Link::BITS) as Link
     }
 
-    #[allow(clippy::unnecessary_cast, reason = "links are shorter on the board")]
+    #[allow(
+        clippy::cast_lossless,
+        clippy::unnecessary_cast,
+        reason = "links are shorter on the board"
+    )]
     pub(crate) const fn len(self) -> u32 {
         self.0 as Link as u32
     }
@@ -264,7 +268,11 @@ impl BlockPool<'_> {
         self.links_from(self.free)
     }
 
-    #[allow(clippy::unnecessary_cast, reason = "links are shorter on the board")]
+    #[allow(
+        clippy::cast_lossless,
+        clippy::unnecessary_cast,
+        reason = "links are shorter on the board"
+    )]
     fn links_from(&self, head: Link) -> impl Iterator<Item = u32> {
         let cell = |at: Link| (at != NONE).then_some(at);
         let links =

@@ -168,13 +168,14 @@ impl<'a, 'm> View<'a, 'm> {
             job,
             request: *entry.request(),
             submitted: entry.submitted(),
-            state: match entry.is_running() {
-                true => JobState::Running {
+            state: if entry.is_running() {
+                JobState::Running {
                     processors: entry.processors(),
-                },
-                false => JobState::Waiting {
+                }
+            } else {
+                JobState::Waiting {
                     ahead: self.jobs.queue().ahead(slot),
-                },
+                }
             },
             blocks: entry.blocks_len(),
         })

@@ -45,9 +45,10 @@ pub(crate) const fn words_for(bits: u32) -> usize {
 /// A word with its lowest `count` bits set, or with all bits if `count` is larger than the word.
 #[inline]
 pub(crate) const fn ones(count: u32) -> Word {
-    match count < WORD_BITS {
-        true => (1 << count) - 1,
-        false => Word::MAX,
+    if count < WORD_BITS {
+        (1 << count) - 1
+    } else {
+        Word::MAX
     }
 }
 

@@ -177,14 +177,15 @@ impl Progress {
         }
         (self.left, self.event) = (self.left.min(left), self.event.max(event));
         let (elapsed, idle) = (self.begun.elapsed(), self.since.elapsed());
-        match idle > patience || elapsed > patience * PATIENCE_TIMES {
-            true => Err(ClientError::NoEnd {
+        if idle > patience || elapsed > patience * PATIENCE_TIMES {
+            Err(ClientError::NoEnd {
                 message: error::name(message),
                 left,
                 elapsed,
                 idle,
-            }),
-            false => Ok(()),
+            })
+        } else {
+            Ok(())
         }
     }
 }
@@ -441,12 +442,11 @@ impl<L: Line> Client<L> {
         self.hello()?;
         let (_, answer) = self.ask(query)?;
         let machine = self.machine;
-        match check::nodes(&answer).is_none_or(|nodes| nodes == machine.nodes()) {
-            true => Ok(answer),
-            false => {
-                let expected = format!("the {} processors of a {machine}", machine.nodes());
-                Err(ClientError::untrue(&message, &answer, expected))
-            }
+        if check::nodes(&answer).is_none_or(|nodes| nodes == machine.nodes()) {
+            Ok(answer)
+        } else {
+            let expected = format!("the {} processors of a {machine}", machine.nodes());
+            Err(ClientError::untrue(&message, &answer, expected))
         }
     }
 

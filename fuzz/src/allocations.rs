@@ -132,9 +132,10 @@ fn release(allocator: &mut Allocator<'_>, held: &mut Held, raw: u128) {
             assert_eq!((processors, blocks, is_supposed), (None, None, false));
             // The highest 32 bits in use belong to the allocator.
             if let Some(own) = held.keys().next() {
-                let expected = match own >> 64 == raw >> 64 {
-                    true => AllocationError::Stale,
-                    false => AllocationError::Foreign,
+                let expected = if own >> 64 == raw >> 64 {
+                    AllocationError::Stale
+                } else {
+                    AllocationError::Foreign
                 };
                 assert_eq!(error.reason, expected);
             }

@@ -25,13 +25,12 @@ pub fn journal_bytes(bytes: &[u8]) {
     let mut bytes = Bytes(bytes);
     let is_raw = bytes.byte() & 1 == 0;
     let configuration = board::configuration(&mut bytes);
-    let flash = match is_raw {
-        true => {
-            let mut image = bytes.0.to_vec();
-            image.resize(REGIONS * SECTOR, 0xff);
-            Flash::with_bytes(image)
-        }
-        false => written(&mut bytes),
+    let flash = if is_raw {
+        let mut image = bytes.0.to_vec();
+        image.resize(REGIONS * SECTOR, 0xff);
+        Flash::with_bytes(image)
+    } else {
+        written(&mut bytes)
     };
     let mut board = Board::new();
     if let Ok(controller) = Controller::new(board.memory(), configuration) {

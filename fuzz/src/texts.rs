@@ -190,9 +190,10 @@ fn written(change: &Change, machine: Grid) -> String {
         } => {
             let extents = request.shape.extents();
             let extents: Vec<_> = extents.iter().map(u16::to_string).collect();
-            let shape = match request.flags.contains(Flags::CHIPS) {
-                true => format!("chips={}", request.processors),
-                false => extents.join("x"),
+            let shape = if request.flags.contains(Flags::CHIPS) {
+                format!("chips={}", request.processors)
+            } else {
+                extents.join("x")
             };
             let estimate = request.estimate.map(|ticks| format!(" est={ticks}"));
             let lease = lease.map(|ticks| format!(" lease={ticks}"));

@@ -284,9 +284,10 @@ fn explain(mut error: clap::Error) -> ExitCode {
         return ExitCode::from(error.exit_code() as u8);
     }
     let printed = error.print().and_then(|()| io::stdout().flush());
-    match error.use_stderr() {
-        true => ExitCode::from(error.exit_code() as u8),
-        false => ended(printed.map_err(Failure::from)),
+    if error.use_stderr() {
+        ExitCode::from(error.exit_code() as u8)
+    } else {
+        ended(printed.map_err(Failure::from))
     }
 }
 
@@ -372,12 +373,15 @@ fn commas(error: &clap::Error, argument: &str) -> Option<String> {
         let is_list = matches!(arg.get_action(), ArgAction::Append);
         arg.get_long() == Some(&*key) && is_list
     });
-    takes_several.then(|| match values.is_empty() {
-        true => format!("several values of --{key} are separated by commas, without blanks"),
-        false => format!(
-            "several values are separated by commas, without blanks: --{key} {}",
-            values.join(",")
-        ),
+    takes_several.then(|| {
+        if values.is_empty() {
+            format!("several values of --{key} are separated by commas, without blanks")
+        } else {
+            format!(
+                "several values are separated by commas, without blanks: --{key} {}",
+                values.join(",")
+            )
+        }
     })
 }
 

@@ -142,9 +142,12 @@ pub(crate) fn command_line(words: &[String]) -> String {
         let signs = |sign: char| sign.is_ascii_alphanumeric() || ",.:/=_-".contains(sign);
         !word.is_empty() && word.chars().all(signs)
     };
-    let quoted = words.iter().map(|word| match is_plain(word) {
-        true => word.into(),
-        false => shlex::try_quote(word).unwrap_or(word.into()),
+    let quoted = words.iter().map(|word| {
+        if is_plain(word) {
+            word.into()
+        } else {
+            shlex::try_quote(word).unwrap_or(word.into())
+        }
     });
     quoted.collect::<Vec<_>>().join(" ")
 }

@@ -148,9 +148,10 @@ impl Drop for LineBackends {
         if self.is_lost {
             return;
         }
-        let (timeout, tries, patience) = match is_interrupted() {
-            true => LEAVE_INTERRUPTED,
-            false => LEAVE,
+        let (timeout, tries, patience) = if is_interrupted() {
+            LEAVE_INTERRUPTED
+        } else {
+            LEAVE
         };
         self.client.hurry(timeout, tries, patience);
         let mut left = Ok(());

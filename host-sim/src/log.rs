@@ -284,9 +284,10 @@ impl LogDocument {
             let Size { from, to, .. } = size;
             let jobs = size.jobs as f64 / log.jobs.len() as f64;
             rows.add_row([
-                match from == to {
-                    true => from.to_string(),
-                    false => format!("{from} to {to}"),
+                if from == to {
+                    from.to_string()
+                } else {
+                    format!("{from} to {to}")
                 },
                 size.jobs.to_string(),
                 format!("{:.2}", jobs * 100.0),

@@ -152,17 +152,17 @@ impl Map {
 /// A block as one asks for it: `submesh: 4x2`, `subcube: 4x2`.
 fn asked(machine: &Grid, block: Block) -> String {
     let mut extents = machine.written(machine.extent(block)).to_vec();
-    let kind = match machine.is_written_high_first() {
-        true => {
-            extents.retain(|&extent| extent > 1);
-            "subcube"
-        }
-        false => "submesh",
+    let kind = if machine.is_written_high_first() {
+        extents.retain(|&extent| extent > 1);
+        "subcube"
+    } else {
+        "submesh"
     };
     let extents: Vec<_> = extents.iter().map(u16::to_string).collect();
-    match extents.is_empty() {
-        true => format!("{kind}: 1"),
-        false => format!("{kind}: {}", extents.join("x")),
+    if extents.is_empty() {
+        format!("{kind}: 1")
+    } else {
+        format!("{kind}: {}", extents.join("x"))
     }
 }
 

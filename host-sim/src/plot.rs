@@ -392,9 +392,10 @@ fn draw_series(
                 continue;
             }
             // Beside the interval, on the side that has more room.
-            let (side, x) = match x < (axes.start + axes.end) / 2 {
-                true => (HPos::Left, x + MARKER),
-                false => (HPos::Right, x - MARKER),
+            let (side, x) = if x < (axes.start + axes.end) / 2 {
+                (HPos::Left, x + MARKER)
+            } else {
+                (HPos::Right, x - MARKER)
             };
             let text = ("sans-serif", 13 * PIXEL)
                 .into_text_style(root)

@@ -188,9 +188,10 @@ fn options(args: &[&Arg], dashes: &str, output: &mut dyn Write) -> io::Result<()
 fn name(arg: &Arg, dashes: &str) -> String {
     let takes_value = matches!(arg.get_action(), ArgAction::Set | ArgAction::Append);
     let names = arg.get_value_names().unwrap_or_default();
-    let value = match takes_value {
-        true => names.join(" "),
-        false => String::new(),
+    let value = if takes_value {
+        names.join(" ")
+    } else {
+        String::new()
     };
     let text = match arg.get_long() {
         Some(long) => format!("{dashes}{long} {value}"),

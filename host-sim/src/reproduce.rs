@@ -306,9 +306,12 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
     let bar = Bar::interruptible()?;
     let goes_on = || failure::goes_on(&kept);
     let finished = part.carry_out(&measuring.points, &kept, args.threads.count, &bar);
-    let finished = finished.map_err(|error| match error.is_interrupted() {
-        true => goes_on(),
-        false => error.to_string().into(),
+    let finished = finished.map_err(|error| {
+        if error.is_interrupted() {
+            goes_on()
+        } else {
+            error.to_string().into()
+        }
     })?;
     if !part.is_plain() {
         writeln!(output, "{}", part.summary(&finished))?;

@@ -281,9 +281,10 @@ impl<'s> Shared<'s> {
         let keys = keys.filter(|(key, _)| part.is_none_or(|part| !part.has(key)));
         for (key, of_key) in keys {
             let is_required = required.contains(&key.as_str()) || required.is_empty();
-            let mark = match is_required && !alternative.is_one_of_several {
-                true => "",
-                false => "?",
+            let mark = if is_required && !alternative.is_one_of_several {
+                ""
+            } else {
+                "?"
             };
             let path = format!("{before}{key}");
             let inner = resolved(of_key, root);

@@ -115,9 +115,10 @@ impl<T> Given<T> {
         });
         let all = kept.chain(over.iter().cloned());
         let words = all.flat_map(|(key, value)| {
-            match Setting::of(key).is_some_and(|setting| setting.form == Form::Switch) {
-                true => vec![format!("--{key}={value}")],
-                false => vec![format!("--{key}"), value],
+            if Setting::of(key).is_some_and(|setting| setting.form == Form::Switch) {
+                vec![format!("--{key}={value}")]
+            } else {
+                vec![format!("--{key}"), value]
             }
         });
         words.collect()

@@ -192,9 +192,10 @@ fn directive(option: &str) -> Result<String, String> {
         return Ok(format!("{name}=\"{value}\""));
     }
     // What Slurm makes of it as it is.
-    let words = match option.contains('#') && !has_quotes {
-        true => None,
-        false => shlex::split(option),
+    let words = if option.contains('#') && !has_quotes {
+        None
+    } else {
+        shlex::split(option)
     };
     let words = words.unwrap_or_default();
     match &words[..] {

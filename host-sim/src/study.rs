@@ -125,9 +125,12 @@ impl Study {
             return Ok(None);
         }
         let finished = keep.part.carry_out(&self.points, folder, threads, bar);
-        let finished = finished.map_err(|error| match error.is_interrupted() {
-            true => failure::goes_on(folder),
-            false => error.to_string().into(),
+        let finished = finished.map_err(|error| {
+            if error.is_interrupted() {
+                failure::goes_on(folder)
+            } else {
+                error.to_string().into()
+            }
         })?;
         let said = keep.part.summary(&finished);
         if !keep.part.is_whole() {

@@ -87,10 +87,7 @@ struct Load {
 impl Load {
     /// The percentages of processors that are held: at least, and at most.
     const fn held(self) -> [u32; 2] {
-        match self.is_pod {
-            true => [70, 80],
-            false => [50, 62],
-        }
+        if self.is_pod { [70, 80] } else { [50, 62] }
     }
 }
 
@@ -179,11 +176,10 @@ impl Half<'_> {
             let Ok(job) = self.allocator.allocate(&request) else {
                 continue;
             };
-            match self.held() <= most {
-                true => self.jobs.push(job),
-                false => {
-                    self.allocator.release(job).unwrap();
-                }
+            if self.held() <= most {
+                self.jobs.push(job);
+            } else {
+                self.allocator.release(job).unwrap();
             }
         }
     }

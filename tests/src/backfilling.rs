@@ -98,9 +98,10 @@ impl Situation<'_> {
     /// Why it has to wait.
     pub fn place(&self, request: &Request) -> Result<Held, Refusal> {
         let held = self.place_around(request)?;
-        match self.has_room(self.strategy.blocks(&held)) {
-            true => Ok(held),
-            false => Err(Refusal::Reserved),
+        if self.has_room(self.strategy.blocks(&held)) {
+            Ok(held)
+        } else {
+            Err(Refusal::Reserved)
         }
     }
 

@@ -33,8 +33,9 @@ pub fn main(
     for wrong in &wrong {
         eprintln!("error: {wrong}");
     }
-    match wrong.is_empty() {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
+    if wrong.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     }
 }

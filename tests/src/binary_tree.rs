@@ -154,15 +154,17 @@ impl Tree {
         if free_left == free_right {
             return [left, right];
         }
-        let (heavy, light) = match free_left < free_right {
-            true => (left, right),
-            false => (right, left),
+        let (heavy, light) = if free_left < free_right {
+            (left, right)
+        } else {
+            (right, left)
         };
         let (free_heavy, free_light) = (i64::from(self.free(heavy)), i64::from(self.free(light)));
         let imbalance = (free_heavy - i64::from(z) - free_light).abs();
-        match free_heavy >= i64::from(z) && imbalance as f64 <= alpha {
-            true => [heavy, light],
-            false => [light, heavy],
+        if free_heavy >= i64::from(z) && imbalance as f64 <= alpha {
+            [heavy, light]
+        } else {
+            [light, heavy]
         }
     }
 
@@ -300,9 +302,10 @@ impl Tree {
         let mut blocks = vec![];
         let mut nodes: Vec<&Node> = vec![&self.root];
         while let Some(node) = nodes.pop() {
-            match is_free(node) {
-                true => blocks.push(node),
-                false => nodes.extend(&node.halves),
+            if is_free(node) {
+                blocks.push(node);
+            } else {
+                nodes.extend(&node.halves);
             }
         }
         blocks
@@ -394,9 +397,10 @@ pub fn parallel_layout(
         )
     });
     let (below, above): (Vec<_>, Vec<_>) = free.into_iter().partition(|&(_, y)| y < middle);
-    let (more, fewer) = match below.len() >= above.len() {
-        true => (below, above),
-        false => (above, below),
+    let (more, fewer) = if below.len() >= above.len() {
+        (below, above)
+    } else {
+        (above, below)
     };
     let mut from_fewer = (processors / 2) as usize;
     let mut from_more = processors as usize - from_fewer;

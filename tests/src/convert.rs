@@ -62,9 +62,10 @@ pub fn named(grid: &Grid, block: Block) -> Result<Place, usize> {
         extent: Vec::new(),
     };
     for (dimension, (&side, &wraps)) in grid.sides().iter().zip(grid.wraps()).enumerate() {
-        let values = match is_dense {
-            true => u64::from(side).next_power_of_two(),
-            false => 1 << 16,
+        let values = if is_dense {
+            u64::from(side).next_power_of_two()
+        } else {
+            1 << 16
         };
         let (start, extent) = (starts % values, extents % values + u64::from(is_dense));
         (starts, extents) = (starts / values, extents / values);

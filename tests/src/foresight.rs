@@ -34,9 +34,10 @@ impl Expected {
 
     /// The orders in which its extents may be laid.
     fn orders(&self) -> Vec<Vec<u32>> {
-        match self.may_rotate {
-            true => orders(&self.extents),
-            false => vec![self.extents.clone()],
+        if self.may_rotate {
+            orders(&self.extents)
+        } else {
+            vec![self.extents.clone()]
         }
     }
 }
@@ -283,9 +284,10 @@ impl Foresight {
 
     /// The sets of jobs that are gone, each with its weight.
     fn states(&self, candidates: usize) -> Vec<(Vec<usize>, u64)> {
-        match self.is_by_ends() {
-            true => self.states_by_ends(candidates),
-            false => self.states_by_departures(candidates),
+        if self.is_by_ends() {
+            self.states_by_ends(candidates)
+        } else {
+            self.states_by_departures(candidates)
         }
     }
 
@@ -322,14 +324,13 @@ impl Foresight {
         let k = self.outlook.running.len();
         let mut order: Vec<usize> = (0..k).collect();
         order.sort_by_key(|&job| left(job));
-        let gone: Vec<usize> = match candidates * (1 + k) <= self.budget {
-            true => (0..=k).collect(),
-            false => {
-                let powers = (0..).map(|power| 1 << power);
-                [0].into_iter()
-                    .chain(powers.take_while(|&gone| gone <= k))
-                    .collect()
-            }
+        let gone: Vec<usize> = if candidates * (1 + k) <= self.budget {
+            (0..=k).collect()
+        } else {
+            let powers = (0..).map(|power| 1 << power);
+            [0].into_iter()
+                .chain(powers.take_while(|&gone| gone <= k))
+                .collect()
         };
         let start = |gone: usize| if gone == 0 { 0 } else { left(order[gone - 1]) };
         let ends = gone[1..].iter().map(|&gone| start(gone)).chain([own]);

@@ -191,9 +191,12 @@ impl Grid {
 /// "(3)x2x2": sides in brackets are those of dimensions that wrap.
 impl fmt::Display for Grid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let side = |(&side, &wraps): (&u32, &bool)| match wraps {
-            true => format!("({side})"),
-            false => side.to_string(),
+        let side = |(&side, &wraps): (&u32, &bool)| {
+            if wraps {
+                format!("({side})")
+            } else {
+                side.to_string()
+            }
         };
         let sides: Vec<String> = self.sides.iter().zip(&self.wraps).map(side).collect();
         f.write_str(&sides.join("x"))

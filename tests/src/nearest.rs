@@ -36,14 +36,13 @@ fn pairs(chosen: &[&Position]) -> u64 {
 /// along which it is that far, then by whether it is that far below, nearer, or that far above
 /// along each dimension, then by coordinates.
 fn sides_first(centre: &Position, distance: u32, place: &Position) -> (usize, Vec<Ordering>) {
-    let ends =
-        centre
-            .iter()
-            .zip(place)
-            .map(|(centre, at)| match centre.abs_diff(*at) == distance {
-                true => at.cmp(centre),
-                false => Ordering::Equal,
-            });
+    let ends = centre.iter().zip(place).map(|(centre, at)| {
+        if centre.abs_diff(*at) == distance {
+            at.cmp(centre)
+        } else {
+            Ordering::Equal
+        }
+    });
     let ends: Vec<Ordering> = ends.collect();
     let far = ends.iter().filter(|&&end| end != Ordering::Equal);
     (far.count(), ends)

@@ -102,9 +102,10 @@ impl Qemu {
         options: &[&str],
         folder: &Path,
     ) -> Qemu {
-        let variant = match has_journal {
-            true => Variant::Journal,
-            false => Variant::Plain,
+        let variant = if has_journal {
+            Variant::Journal
+        } else {
+            Variant::Plain
         };
         Self::start_image(board, variant, options, folder)
     }
@@ -260,12 +261,15 @@ impl Qemu {
     ) -> io::Result<impl FnOnce() -> io::Result<()> + Send + 'static> {
         let mut monitor = self.monitor.try_clone()?;
         let process = self.child.id().to_string();
-        Ok(move || match kill {
-            true => Command::new("kill")
-                .args(["-9", &process])
-                .status()
-                .map(|_| ()),
-            false => monitor.write_all(b"system_reset\n"),
+        Ok(move || {
+            if kill {
+                Command::new("kill")
+                    .args(["-9", &process])
+                    .status()
+                    .map(|_| ())
+            } else {
+                monitor.write_all(b"system_reset\n")
+            }
         })
     }
 

@@ -338,9 +338,10 @@ pub fn unit(machine: &Grid, node: NodeId) -> Block {
 
 /// The change that marks the processors of a block as faulty, or as working.
 pub const fn fault(block: Block, faulty: bool) -> Change {
-    match faulty {
-        true => Change::MarkFaulty { block },
-        false => Change::ClearFaulty { block },
+    if faulty {
+        Change::MarkFaulty { block }
+    } else {
+        Change::ClearFaulty { block }
     }
 }
 

@@ -149,14 +149,16 @@ pub fn block(machine: &Grid, random: &mut Random) -> Block {
     let (mut start, mut extent) = (Vec::new(), Vec::new());
     for (dimension, &side) in machine.sides().iter().enumerate() {
         let at = random.below(side.into()) as u16;
-        let room = match machine.wraps(dimension) {
-            true => side,
-            false => side - at,
+        let room = if machine.wraps(dimension) {
+            side
+        } else {
+            side - at
         };
         let whole = random.percent(10) && largest > 1;
-        let (at, len) = match whole {
-            true => (0, side),
-            false => (at, random.between(1, room.min(largest).into()) as u16),
+        let (at, len) = if whole {
+            (0, side)
+        } else {
+            (at, random.between(1, room.min(largest).into()) as u16)
         };
         start.push(at);
         extent.push(len);

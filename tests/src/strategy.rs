@@ -262,9 +262,10 @@ impl Strategy {
     ///
     /// When the request is never granted.
     pub fn expected(&self, request: &Request) -> Wanted {
-        match request.flags.contains(Flags::CHIPS) {
-            true => self.shapes_of_chips(request).swap_remove(0),
-            false => convert::wanted(self.grid(), request).expect("a request that fits"),
+        if request.flags.contains(Flags::CHIPS) {
+            self.shapes_of_chips(request).swap_remove(0)
+        } else {
+            convert::wanted(self.grid(), request).expect("a request that fits")
         }
     }
 
@@ -360,9 +361,10 @@ impl Strategy {
         let goes_on = |(at, &(line, x, len)): (usize, &(u32, u32, u32))| {
             let below = (line.wrapping_sub(1), x, len);
             let begins_plane = line % lines == 0;
-            let before = match is_selected {
-                true => &runs[..at],
-                false => &runs[at.saturating_sub(1)..at],
+            let before = if is_selected {
+                &runs[..at]
+            } else {
+                &runs[at.saturating_sub(1)..at]
             };
             !begins_plane && before.contains(&below)
         };
@@ -460,9 +462,10 @@ impl Strategy {
     /// A node that no job holds becomes faulty, or works again.
     pub fn set(&mut self, node: u32, faulty: bool) {
         let unit = Held::Box(self.grid().unit(node));
-        match faulty {
-            true => self.take(&unit),
-            false => self.give_back(&unit, |_| false),
+        if faulty {
+            self.take(&unit);
+        } else {
+            self.give_back(&unit, |_| false);
         }
     }
 
@@ -500,9 +503,10 @@ impl Strategy {
         };
         let mut refused = None;
         for shape in all {
-            let orders = match demands_rings(request) {
-                true => self.orders_with_rings(request, &shape),
-                false => vec![shape],
+            let orders = if demands_rings(request) {
+                self.orders_with_rings(request, &shape)
+            } else {
+                vec![shape]
             };
             if orders.is_empty() {
                 refused = refused.or(Some(Refusal::NoRing));
@@ -553,9 +557,12 @@ impl Strategy {
         // any, the sides ascend.
         let matters = demands_rings(request) || self.kind == StrategyKind::FlexFold;
         let as_named = |shape: &Vec<u32>| shape.iter().zip(sides).all(|(a, b)| a <= b);
-        shapes.retain(|shape| match request.may_rotate() && turns(self.kind) {
-            true => !matters || shape.is_sorted(),
-            false => as_named(shape),
+        shapes.retain(|shape| {
+            if request.may_rotate() && turns(self.kind) {
+                !matters || shape.is_sorted()
+            } else {
+                as_named(shape)
+            }
         });
         let wanted = |extents| Wanted {
             extents,
@@ -590,9 +597,10 @@ impl Strategy {
         // Along which dimension each extent lies.
         let numbers: Vec<u32> = (0..n as u32).collect();
         let others = orders(&named).into_iter().filter(|order| *order != named);
-        let (lies, others) = match shape.may_rotate && turns(self.kind) {
-            true => (orders(&numbers), others.collect()),
-            false => (vec![numbers], Vec::new()),
+        let (lies, others) = if shape.may_rotate && turns(self.kind) {
+            (orders(&numbers), others.collect())
+        } else {
+            (vec![numbers], Vec::new())
         };
         let closes = |order: &Vec<u32>| {
             lies.iter().any(|lie| {
@@ -880,9 +888,10 @@ impl Strategy {
             kind if !wanted.may_rotate || !turns(kind) => (),
             StrategyKind::FixedOrientation => {
                 // The longer side along the mesh's longer side, along x when both are the same.
-                shapes = vec![match sides[0] >= sides[1] {
-                    true => vec![a.max(b), a.min(b)],
-                    false => vec![a.min(b), a.max(b)],
+                shapes = vec![if sides[0] >= sides[1] {
+                    vec![a.max(b), a.min(b)]
+                } else {
+                    vec![a.min(b), a.max(b)]
                 }];
             }
             StrategyKind::FlexFold => {
@@ -930,9 +939,10 @@ impl Strategy {
             && grid.dimensions() == 2
             && !grid.is_cube()
             && !matches!(self.kind, StrategyKind::Sniffing | StrategyKind::Partner);
-        match is_laid_as_named {
-            true => extents.resize(2, 1),
-            false => extents.retain(|&extent| extent > 1),
+        if is_laid_as_named {
+            extents.resize(2, 1);
+        } else {
+            extents.retain(|&extent| extent > 1);
         }
         // What is asked of a cube is read like an address; elsewhere x comes first.
         if !grid.is_cube() {

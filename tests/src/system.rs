@@ -684,9 +684,10 @@ impl System {
             let estimate = self.waiting[at].request.estimate;
             estimate.map_or(Ticks::MAX, std::num::NonZero::get)
         };
-        match self.clock - head.submitted >= threshold {
-            true => Some(0),
-            false => (0..self.waiting.len()).min_by_key(estimate),
+        if self.clock - head.submitted >= threshold {
+            Some(0)
+        } else {
+            (0..self.waiting.len()).min_by_key(estimate)
         }
     }
 
@@ -721,9 +722,10 @@ impl System {
         let free = self.machine().free();
         let job = &mut self.waiting[at];
         let is_chips = job.request.flags.contains(Flags::CHIPS);
-        let requested = match is_chips || counts_processors(self.strategy.kind()) {
-            true => job.request.processors,
-            false => job.request.shape.area(),
+        let requested = if is_chips || counts_processors(self.strategy.kind()) {
+            job.request.processors
+        } else {
+            job.request.shape.area()
         };
         let valid = free >= requested;
         let request = job.request;
@@ -731,9 +733,10 @@ impl System {
             let outlook = self.outlook(at);
             self.strategy.look(outlook);
         }
-        let outcome = match self.waiting.iter().any(|job| job.reserved.is_some()) {
-            true => self.situation().place(&request),
-            false => self.strategy.place(&request),
+        let outcome = if self.waiting.iter().any(|job| job.reserved.is_some()) {
+            self.situation().place(&request)
+        } else {
+            self.strategy.place(&request)
         };
         let job = &mut self.waiting[at];
         let missed = valid && outcome.is_err();

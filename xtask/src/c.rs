@@ -245,9 +245,10 @@ fn firmware(options: &Options) -> Result<()> {
         rows.push(vec![code(program), flash, ram, stack.to_owned()]);
     }
     println!("\n{}", TABLE.with(&rows)?);
-    match options.update {
-        true => TABLE.write(&rows),
-        false => TABLE.check(&rows, 0, "cargo xtask c --update"),
+    if options.update {
+        TABLE.write(&rows)
+    } else {
+        TABLE.check(&rows, 0, "cargo xtask c --update")
     }
 }
 

@@ -33,9 +33,10 @@ pub(crate) const PACKAGE: &str = "bindings/python";
 
 /// Checks the package, installs it into an environment under `target/`, and runs its tests.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    let list = match options.quick {
-        true => "requirements.txt",
-        false => "requirements-all.txt",
+    let list = if options.quick {
+        "requirements.txt"
+    } else {
+        "requirements-all.txt"
     };
     let Some(python) = environment("python", &format!("{PACKAGE}/tests/{list}"))? else {
         return Ok(());

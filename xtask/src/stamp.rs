@@ -50,9 +50,10 @@ impl Stamp {
 
     /// Before the step: it counts as not passed until it has.
     pub(crate) fn remove(&self) -> Result<()> {
-        match self.file.exists() {
-            true => Ok(fs::remove_file(&self.file)?),
-            false => Ok(()),
+        if self.file.exists() {
+            Ok(fs::remove_file(&self.file)?)
+        } else {
+            Ok(())
         }
     }
 

@@ -64,9 +64,10 @@ pub(crate) fn needs(machine: &Machine, strategy: StrategyKind, jobs: u32) -> Res
         return Err(Error::StrategyNotBuilt);
     }
     let needs = needs_of(machine, strategy, jobs as usize)?;
-    match needs.blocks <= most as usize {
-        true => Ok(needs),
-        false => Err(Error::BadCapacity),
+    if needs.blocks <= most as usize {
+        Ok(needs)
+    } else {
+        Err(Error::BadCapacity)
     }
 }
 

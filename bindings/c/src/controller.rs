@@ -291,9 +291,10 @@ unsafe fn set_faulty(
         };
         // SAFETY: the caller promises it.
         let block = unsafe { reading(block)?.on(controller.machine())? };
-        let change = match is_faulty {
-            true => Change::MarkFaulty { block },
-            false => Change::ClearFaulty { block },
+        let change = if is_faulty {
+            Change::MarkFaulty { block }
+        } else {
+            Change::ClearFaulty { block }
         };
         let Happened::Faults(report) = controller.begin(&change, now, None, None)? else {
             return Ok(0);

@@ -109,9 +109,10 @@ impl Machine {
             return Ok((grid, None));
         };
         let description = DESCRIPTIONS.get(at).ok_or(Error::NoSuchMachine)?;
-        match *description.grid() == grid {
-            true => Ok((grid, Some(description))),
-            false => Err(Error::NoSuchMachine),
+        if *description.grid() == grid {
+            Ok((grid, Some(description)))
+        } else {
+            Err(Error::NoSuchMachine)
         }
     }
 }

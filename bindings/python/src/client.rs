@@ -365,10 +365,7 @@ impl Client {
         let _ = (error, trace);
         let closed = self.close(py);
         // The exception of the `with` statement says more than one that follows from it.
-        match kind.is_none() {
-            true => closed,
-            false => Ok(()),
-        }
+        if kind.is_none() { closed } else { Ok(()) }
     }
 
     fn __repr__(&self) -> String {
@@ -430,9 +427,10 @@ impl Client {
 
     fn change(&self, py: Python<'_>, change: &Change, now: Option<Ticks>) -> PyResult<Outcome> {
         if now.is_some() != self.is_virtual {
-            let text = match self.is_virtual {
-                true => "`now` is missing: the client has a virtual clock",
-                false => "`now` is given: expected a client with `virtual_clock=True`",
+            let text = if self.is_virtual {
+                "`now` is missing: the client has a virtual clock"
+            } else {
+                "`now` is given: expected a client with `virtual_clock=True`"
             };
             return Err(misuse(text));
         }

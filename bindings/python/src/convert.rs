@@ -117,12 +117,13 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Machine {
         }
         let name = object.extract::<PathBuf>()?;
         let text = name.to_string_lossy();
-        let source = match text.contains('\n') {
-            true => Ok(MachineSource::Text {
+        let source = if text.contains('\n') {
+            Ok(MachineSource::Text {
                 name: "description".into(),
                 text: text.into_owned(),
-            }),
-            false => text.parse(),
+            })
+        } else {
+            text.parse()
         };
         let read = source.and_then(|source| source.read());
         let described = read.map_err(|reason| misuse(format!("machine {object:?}: {reason}")))?;
@@ -172,9 +173,10 @@ pub(crate) fn request(Extents(shape): Extents, processors: Processors, rotate: b
         None => request.processors,
         Some(Whole(processors)) => processors,
     };
-    let flags = match rotate {
-        true => Flags::empty(),
-        false => Flags::FIXED_ORIENTATION,
+    let flags = if rotate {
+        Flags::empty()
+    } else {
+        Flags::FIXED_ORIENTATION
     };
     request.with_processors(processors).with_flags(flags)
 }

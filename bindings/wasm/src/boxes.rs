@@ -162,9 +162,10 @@ fn runs(row: &[bool], wraps: bool) -> Vec<(usize, usize)> {
         return vec![(0, side)];
     }
     let is_start = |&at: &usize| {
-        let before = match wraps {
-            true => row[(at + side - 1) % side],
-            false => at > 0 && row[at - 1],
+        let before = if wraps {
+            row[(at + side - 1) % side]
+        } else {
+            at > 0 && row[at - 1]
         };
         row[at] && !before
     };

@@ -358,8 +358,9 @@ fn sides(text: &str) -> String {
 }
 
 fn check_load(load: u32) -> Result<(), String> {
-    match load <= LOAD_MAX {
-        true => Ok(()),
-        false => Err(format!("load {load} %, expected at most {LOAD_MAX} %")),
+    if load <= LOAD_MAX {
+        Ok(())
+    } else {
+        Err(format!("load {load} %, expected at most {LOAD_MAX} %"))
     }
 }

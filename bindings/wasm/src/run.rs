@@ -181,9 +181,10 @@ impl Run {
         let Some(block) = self.controller().machine().unit(node) else {
             return;
         };
-        let change = match faulty {
-            true => Change::MarkFaulty { block },
-            false => Change::ClearFaulty { block },
+        let change = if faulty {
+            Change::MarkFaulty { block }
+        } else {
+            Change::ClearFaulty { block }
         };
         if let Ok(Outcome::Faults(report)) = self.change(&change, now) {
             self.messages.insert(

@@ -141,9 +141,10 @@ fn requests_releases_and_faults_of_the_user_are_those_of_the_core() {
                         let at = [x, y].map(|at| at.parse().unwrap());
                         let node: NodeId = grid.node(&at).unwrap();
                         let block = grid.unit(node).unwrap();
-                        match controller.occupancy().is_faulty(node) {
-                            true => Change::ClearFaulty { block },
-                            false => Change::MarkFaulty { block },
+                        if controller.occupancy().is_faulty(node) {
+                            Change::ClearFaulty { block }
+                        } else {
+                            Change::MarkFaulty { block }
                         }
                     }
                 };

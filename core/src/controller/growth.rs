@@ -94,9 +94,10 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
             }
             _ => self.nodes_of(request),
         };
-        let wanted = match self.strategy().looks_ahead() {
-            true => WANTED,
-            false => 0,
+        let wanted = if self.strategy().looks_ahead() {
+            WANTED
+        } else {
+            0
         };
         let running = SavedRunning {
             job: self.jobs.longest(job, *request, TIME, ATTEMPTS),
@@ -124,9 +125,10 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
                 let in_cubes = self.cubes().filter(|_| holds == Holds::Parts);
                 let most = in_cubes.map_or(u32::MAX, |cubes| 2 * cubes);
                 let processors = processors.min(most) as usize;
-                match self.may_reserve_blocks() {
-                    true => processors.max(2),
-                    false => processors,
+                if self.may_reserve_blocks() {
+                    processors.max(2)
+                } else {
+                    processors
                 }
             }
         }
@@ -168,9 +170,10 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
     fn nodes_to_grant(&self, waiting: u32) -> usize {
         let blocks = self.jobs.running().map(JobSlot::blocks_len).sum::<u32>();
         let nodes = self.machine().nodes();
-        let numbers = match self.may_reserve_blocks() {
-            true => 2 * (nodes + waiting),
-            false => nodes,
+        let numbers = if self.may_reserve_blocks() {
+            2 * (nodes + waiting)
+        } else {
+            nodes
         };
         numbers.saturating_sub(blocks) as usize
     }

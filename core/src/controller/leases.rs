@@ -68,9 +68,10 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
     pub(super) fn ended(&self, job: JobId, now: Ticks) -> Result<Cell, Error> {
         let cell = self.jobs.cell_of(job).ok_or(Error::UnknownJob)?;
         let ends = self.jobs.lease(self.jobs.in_cell(cell));
-        match ends.is_some_and(|ends| ends <= self.clock.max(now)) {
-            true => Ok(cell),
-            false => Err(Error::LeaseRuns),
+        if ends.is_some_and(|ends| ends <= self.clock.max(now)) {
+            Ok(cell)
+        } else {
+            Err(Error::LeaseRuns)
         }
     }
 

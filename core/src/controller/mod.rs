@@ -602,9 +602,10 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
         let announced = self.announced(on_commit, change, now);
         // A job that never waits is tried first, unless the strategy remembers its request anyway.
         let never_waits = request.flags.contains(Flags::NO_WAIT);
-        let (at_once, if_granted) = match never_waits && !looks_ahead {
-            true => (None, announced),
-            false => (announced, None),
+        let (at_once, if_granted) = if never_waits && !looks_ahead {
+            (None, announced)
+        } else {
+            (announced, None)
         };
         commit::commit(at_once)?;
         self.allocator.strategy.arrived(request);

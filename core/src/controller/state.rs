@@ -207,9 +207,10 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
 
     fn save_reserved(&self, job: &JobSlot) -> SavedReserved {
         let Some(from) = job.reserved_from() else {
-            return match job.has_run() {
-                true => SavedReserved::HasRun,
-                false => SavedReserved::Nothing,
+            return if job.has_run() {
+                SavedReserved::HasRun
+            } else {
+                SavedReserved::Nothing
             };
         };
         // Wraps as it does on the way back.

@@ -185,18 +185,20 @@ impl Grid {
     /// two-dimensional mesh has more than one row.
     #[inline]
     pub const fn rows(&self) -> u32 {
-        match self.is_plane() {
-            true => self.sides[1] as u32,
-            false => 1,
+        if self.is_plane() {
+            self.sides[1] as u32
+        } else {
+            1
         }
     }
 
     /// The number of processors in each row.
     #[inline]
     pub const fn row_len(&self) -> u32 {
-        match self.is_plane() {
-            true => self.sides[0] as u32,
-            false => self.nodes(),
+        if self.is_plane() {
+            self.sides[0] as u32
+        } else {
+            self.nodes()
         }
     }
 
@@ -209,9 +211,10 @@ impl Grid {
     #[inline]
     pub const fn check(&self, shape: Shape) -> Result<u32, Refusal> {
         let (len, area) = shape.measures();
-        match len <= self.dimensions() {
-            true => Ok(area),
-            false => Err(Refusal::TooManyExtents),
+        if len <= self.dimensions() {
+            Ok(area)
+        } else {
+            Err(Refusal::TooManyExtents)
         }
     }
 
@@ -244,9 +247,10 @@ impl Grid {
     /// Converts a tuple between dimension 0 first and the order in which this grid writes it. It is
     /// its own inverse.
     pub fn written(&self, numbers: Tuple) -> Tuple {
-        match self.high_first {
-            true => numbers.reversed(),
-            false => numbers,
+        if self.high_first {
+            numbers.reversed()
+        } else {
+            numbers
         }
     }
 
@@ -448,13 +452,15 @@ impl Grid {
             let (a, b) = (next(&mut ours), next(&mut theirs));
             let a_extent = next(&mut our_extents) + self.less();
             let b_extent = next(&mut their_extents) + self.less();
-            let ahead = match a <= b {
-                true => b - a,
-                false => (b + u32::from(side)).wrapping_sub(a),
+            let ahead = if a <= b {
+                b - a
+            } else {
+                (b + u32::from(side)).wrapping_sub(a)
             };
-            let behind = match b <= a {
-                true => a - b,
-                false => (a + u32::from(side)).wrapping_sub(b),
+            let behind = if b <= a {
+                a - b
+            } else {
+                (a + u32::from(side)).wrapping_sub(b)
             };
             if ahead >= a_extent && behind >= b_extent {
                 return false;
@@ -468,12 +474,11 @@ impl Grid {
     /// grid they are the numbers of the first and the last node, then 1.
     pub fn digest(&self, block: Block) -> [u32; 3] {
         let (first, last) = self.ends(block);
-        match self.is_plane() {
-            true => {
-                let [.., w, h] = block.rectangle();
-                [first, w.into(), h.into()]
-            }
-            false => [first, last, 1],
+        if self.is_plane() {
+            let [.., w, h] = block.rectangle();
+            [first, w.into(), h.into()]
+        } else {
+            [first, last, 1]
         }
     }
 }

@@ -63,9 +63,12 @@ pub(super) fn remove(index: &mut [Link], slots: &[JobSlot], mut hole: usize) {
     while index[cell] != NONE {
         // An entry may fill the hole if the hole lies between the entry's home and its cell.
         let from = home(index, slots[index[cell] as usize].id);
-        let distance = |to| match to < from {
-            true => to + index.len() - from,
-            false => to - from,
+        let distance = |to| {
+            if to < from {
+                to + index.len() - from
+            } else {
+                to - from
+            }
         };
         if distance(hole) <= distance(cell) {
             index[hole] = index[cell];

@@ -177,9 +177,10 @@ fn the_index_is_a_map() {
         |n| (n as u32).wrapping_mul(0x9E37_79B1),
     ];
     // Miri takes a thousand times as long.
-    let (capacities, steps): (&[usize], _) = match cfg!(miri) {
-        true => (&[1, 2, 5], 20),
-        false => (&[1, 2, 5, 16, 64], 2000),
+    let (capacities, steps): (&[usize], _) = if cfg!(miri) {
+        (&[1, 2, 5], 20)
+    } else {
+        (&[1, 2, 5, 16, 64], 2000)
     };
     for name in names {
         for &capacity in capacities {

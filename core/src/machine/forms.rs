@@ -63,9 +63,10 @@ fn root(number: u32, degree: u32) -> u32 {
     let bits = (0..u32::BITS.div_ceil(degree)).rev();
     bits.fold(0, |root, bit| {
         let next = root | 1 << bit;
-        match u64::from(next).pow(degree) <= number.into() {
-            true => next,
-            false => root,
+        if u64::from(next).pow(degree) <= number.into() {
+            next
+        } else {
+            root
         }
     })
 }
@@ -393,9 +394,10 @@ impl<'a> Trials<'a> {
                     .or_else(|| following(first, n))
             }
             Some(order) => following(order, n).and_then(|next| {
-                match is_itself && self.begins_as_named && next == self.named {
-                    true => following(next, n),
-                    false => Some(next),
+                if is_itself && self.begins_as_named && next == self.named {
+                    following(next, n)
+                } else {
+                    Some(next)
                 }
             }),
         };

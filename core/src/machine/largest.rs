@@ -89,8 +89,9 @@ fn free_run(occupancy: &Occupancy<'_>, start: &[u16], by: [u32; DESCRIBED_MAX - 
     }
     let (from, side) = (start[0].into(), grid.side(0).into());
     let run = occupancy.free_run(line, from, side);
-    match from + run == side && grid.wraps(0) {
-        true => run + occupancy.free_run(line, 0, from),
-        false => run,
+    if from + run == side && grid.wraps(0) {
+        run + occupancy.free_run(line, 0, from)
+    } else {
+        run
     }
 }

@@ -599,9 +599,10 @@ impl Machine {
     pub fn nearest(&self, request: &Request) -> [Option<Shape>; NEAREST_MAX] {
         let mut nearest = [None; NEAREST_MAX];
         let mut found = 0;
-        let wanted = match request.flags.contains(Flags::CHIPS) {
-            true => request.processors,
-            false => request.shape.area(),
+        let wanted = if request.flags.contains(Flags::CHIPS) {
+            request.processors
+        } else {
+            request.shape.area()
         };
         let mut from = wanted;
         while let Some(chips) = self.number_from(from) {

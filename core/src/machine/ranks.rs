@@ -62,9 +62,10 @@ fn coordinate_of_rank(extents: &[u16; DESCRIBED_MAX], rank: u32) -> [u16; DESCRI
         Some(back) => (w - 1 - back, 0),
         None => {
             let (column, along) = (rank / (h - 1), rank % (h - 1));
-            match column.is_multiple_of(2) {
-                true => (column, 1 + along),
-                false => (column, h - 1 - along),
+            if column.is_multiple_of(2) {
+                (column, 1 + along)
+            } else {
+                (column, h - 1 - along)
             }
         }
     };
@@ -83,9 +84,10 @@ fn snake(extents: &Extents, place: u32, without: usize) -> Extents {
         let step = rest % side;
         rest /= side;
         // The number of the line decides the direction.
-        at[dimension] = match rest.is_multiple_of(2) {
-            true => step,
-            false => side - 1 - step,
+        at[dimension] = if rest.is_multiple_of(2) {
+            step
+        } else {
+            side - 1 - step
         } as u16;
     }
     at

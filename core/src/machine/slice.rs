@@ -243,9 +243,10 @@ impl Slice {
             };
             let (whole, rest) = (self.sides[at] / cube[at], self.sides[at] % cube[at]);
             let comes_first = whole > 0 && self.offsets[at] > 0;
-            let (from, rest_from) = match comes_first {
-                true => (rest, 0),
-                false => (0, whole * cube[at]),
+            let (from, rest_from) = if comes_first {
+                (rest, 0)
+            } else {
+                (0, whole * cube[at])
             };
             match coordinates[at].checked_sub(rest_from) {
                 Some(place) if place < rest => {

@@ -123,9 +123,10 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
     fn refusal_but_for_reservations(&mut self, job: Slot) -> Refusal {
         let request = self.jobs.get(job).request();
         let pause = Pause::with_jobs(self.pauses, self.jobs);
-        match self.allocator.would_fit(request, pause.as_ref()) {
-            true => Refusal::Reserved,
-            false => request.refusal_without_place(),
+        if self.allocator.would_fit(request, pause.as_ref()) {
+            Refusal::Reserved
+        } else {
+            request.refusal_without_place()
         }
     }
 
@@ -172,9 +173,10 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
     #[cfg(feature = "reservations")]
     pub fn reserve(&mut self, job: Slot) {
         self.sort_running();
-        let reserved = match self.allocator.strategy().takes_any() {
-            true => self.earliest_processors(job),
-            false => self.earliest_blocks(job),
+        let reserved = if self.allocator.strategy().takes_any() {
+            self.earliest_processors(job)
+        } else {
+            self.earliest_blocks(job)
         };
         if let Some((from, reserved)) = reserved {
             self.jobs.reserve(job, from, reserved);
@@ -183,15 +185,14 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
 
     fn earliest_blocks(&mut self, job: Slot) -> Option<(Ticks, Reserved)> {
         let is_first = self.jobs.reserved().next().is_none();
-        let from = match is_first && self.allocator.strategy().is_monotone() {
-            true => self.first_end_that_suffices(job)?,
-            false => {
-                let mut end = self.end_after(None)?;
-                while !self.fits_at(job, end) {
-                    end = self.end_after(Some(end))?;
-                }
-                end
+        let from = if is_first && self.allocator.strategy().is_monotone() {
+            self.first_end_that_suffices(job)?
+        } else {
+            let mut end = self.end_after(None)?;
+            while !self.fits_at(job, end) {
+                end = self.end_after(Some(end))?;
             }
+            end
         };
         let request = *self.jobs.get(job).request();
         let (mut supposition, given_back) = self.suppose_at(from, self.would_end(job, from));
@@ -213,24 +214,23 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
             free >= demand
         });
         let mut low = low?;
-        let mut high = match is_in_order && count == running {
-            true => count - 1,
-            false => count,
+        let mut high = if is_in_order && count == running {
+            count - 1
+        } else {
+            count
         };
         // Invariant: the job does not fit at the ends before `low`; it fits at those from `high`
         // on.
         while low < high {
             let middle = low + (high - low) / 2;
             let time = self.end(middle)?;
-            match self.fits_at(job, time) {
-                true => high = middle,
-                false => low = middle + 1,
+            if self.fits_at(job, time) {
+                high = middle;
+            } else {
+                low = middle + 1;
             }
         }
-        match low < count {
-            true => self.end(low),
-            false => None,
-        }
+        if low < count { self.end(low) } else { None }
     }
 
     /// The estimated end of the running job with this index in the order of ends.

@@ -234,9 +234,10 @@ impl<'s> Aligned<'s> {
 
     /// A word of a row; none begins outside.
     fn word(&self, row: usize, word: usize) -> Word {
-        match row < self.rows && word < self.stride {
-            true => self.bases[row * self.stride + word],
-            false => 0,
+        if row < self.rows && word < self.stride {
+            self.bases[row * self.stride + word]
+        } else {
+            0
         }
     }
 }

@@ -42,9 +42,10 @@ impl Side {
     #[inline]
     const fn ahead(self, from: u16, to: u16) -> i32 {
         let steps = to as i32 - from as i32;
-        match steps < 0 && self.wraps {
-            true => steps + self.len as i32,
-            false => steps,
+        if steps < 0 && self.wraps {
+            steps + self.len as i32
+        } else {
+            steps
         }
     }
 
@@ -83,9 +84,10 @@ impl Side {
         let begin = self.ahead(whole.start, taken.start);
         let end = begin + i32::from(taken.len);
         // What `taken` covers at the beginning of `whole`, coming around.
-        let around = match self.wraps {
-            true => (end - i32::from(self.len)).max(0),
-            false => 0,
+        let around = if self.wraps {
+            (end - i32::from(self.len)).max(0)
+        } else {
+            0
         };
         let before = begin.min(len) - around;
         let after = len - end;
@@ -124,9 +126,10 @@ impl Side {
     #[inline]
     pub(crate) const fn moved(self, from: u16, steps: u16) -> u16 {
         let to = from as u32 + steps as u32;
-        match to < self.len as u32 {
-            true => to as u16,
-            false => (to - self.len as u32) as u16,
+        if to < self.len as u32 {
+            to as u16
+        } else {
+            (to - self.len as u32) as u16
         }
     }
 }
@@ -136,9 +139,10 @@ pub(crate) fn arcs_of(grid: &Grid, block: Block) -> Arcs {
     let mut arcs = Arcs::default();
     for (dimension, ((start, len), arc)) in grid.spans(block).zip(&mut arcs).enumerate() {
         *arc = Arc {
-            start: match len == grid.side(dimension).into() {
-                true => 0,
-                false => start as u16,
+            start: if len == grid.side(dimension).into() {
+                0
+            } else {
+                start as u16
             },
             len: len as u16,
         };
@@ -246,9 +250,12 @@ mod tests {
         for (len, wraps) in (1..8).flat_map(|len| [(len, false), (len, true)]) {
             let side = Side { len, wraps };
             let arcs = (0..len).flat_map(|start| (1..=len).map(move |len| Arc { start, len }));
-            let exists = |arc: &Arc| match arc.len == len {
-                true => arc.start == 0,
-                false => wraps || arc.start + arc.len <= len,
+            let exists = |arc: &Arc| {
+                if arc.len == len {
+                    arc.start == 0
+                } else {
+                    wraps || arc.start + arc.len <= len
+                }
             };
             let arcs: Vec<Arc> = arcs.filter(exists).collect();
             let positions = |arc: Arc| (0..arc.len).map(move |at| (arc.start + at) % len);
@@ -258,10 +265,7 @@ mod tests {
                     side.is_whole(one),
                     arcs.iter().all(|arc| arc.len <= one.len)
                 );
-                let outside = |at: Option<u16>| match side.is_whole(one) {
-                    true => None,
-                    false => at,
-                };
+                let outside = |at: Option<u16>| if side.is_whole(one) { None } else { at };
                 let ends = [side.before(one), side.after(one)].map(outside);
                 for (at, forward) in ends.into_iter().zip([false, true]) {
                     let longer = Arc {

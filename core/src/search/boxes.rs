@@ -44,9 +44,10 @@ pub(crate) fn first_box(
     scratch: Scratch<'_>,
     draft: &mut Draft<'_, '_>,
 ) -> Option<Block> {
-    match occupancy.layout().is_plane() && rule.is_none() {
-        true => first_rectangle(occupancy, request.sides(), scratch, draft),
-        false => first_named(occupancy, request, rule, scratch, draft),
+    if occupancy.layout().is_plane() && rule.is_none() {
+        first_rectangle(occupancy, request.sides(), scratch, draft)
+    } else {
+        first_named(occupancy, request, rule, scratch, draft)
     }
 }
 
@@ -114,9 +115,10 @@ fn first_of_assignments(
     sort_descending(&mut extents);
     extents.reverse();
     loop {
-        let tried = match *extents == *named {
-            true => found,
-            false => along(occupancy, &extents, rule, scratch, draft),
+        let tried = if *extents == *named {
+            found
+        } else {
+            along(occupancy, &extents, rule, scratch, draft)
         };
         match tried {
             Ok(block) => return Some(block),
@@ -243,9 +245,10 @@ pub(super) fn free_nodes<'s>(
     let used = words_for(occupancy.grid().nodes());
     let (bases, spare) = scratch.split_at_mut(used);
     let is_padded = !occupancy.grid().row_len().is_multiple_of(WORD_BITS);
-    match occupancy.layout().is_plane() && is_padded {
-        true => pack_rows(occupancy, bases),
-        false => complement(busy, bases),
+    if occupancy.layout().is_plane() && is_padded {
+        pack_rows(occupancy, bases);
+    } else {
+        complement(busy, bases);
     }
     (bases, &mut spare[..used])
 }
@@ -285,9 +288,10 @@ pub(super) fn leave_starts(
         return Ok(());
     }
     reduce(layout.axis(dimension), extent, bases, spare);
-    match bases.iter().all(|&word| word == 0) {
-        true => Err(Nothing),
-        false => Ok(()),
+    if bases.iter().all(|&word| word == 0) {
+        Err(Nothing)
+    } else {
+        Ok(())
     }
 }
 

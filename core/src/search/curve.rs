@@ -329,9 +329,10 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
 
     /// The bits of [`PLACES`] processors from this place on.
     fn words(&self, place: u32) -> [Word; WORDS] {
-        match self.line.is_hilbert {
-            true => self.tile(place),
-            false => self.rows(place),
+        if self.line.is_hilbert {
+            self.tile(place)
+        } else {
+            self.rows(place)
         }
     }
 

@@ -69,17 +69,14 @@ impl Order {
 /// The halves of a rectangle, left and right or lower and upper. Not for a single processor.
 pub(crate) const fn halves(node: Submesh) -> [Submesh; 2] {
     let (mut first, mut second) = (node, node);
-    match node.sides.w >= node.sides.h {
-        true => {
-            first.sides.w /= 2;
-            second.sides.w = first.sides.w;
-            second.base.x += first.sides.w;
-        }
-        false => {
-            first.sides.h /= 2;
-            second.sides.h = first.sides.h;
-            second.base.y += first.sides.h;
-        }
+    if node.sides.w >= node.sides.h {
+        first.sides.w /= 2;
+        second.sides.w = first.sides.w;
+        second.base.x += first.sides.w;
+    } else {
+        first.sides.h /= 2;
+        second.sides.h = first.sides.h;
+        second.base.y += first.sides.h;
     }
     [first, second]
 }
@@ -238,13 +235,12 @@ impl<'a, 'm> Halves<'a, 'm> {
         while node.area() > missing {
             let [left, right] = halves(node);
             let free = self.selection.free_in(left);
-            node = match free >= missing {
-                true => left,
-                false => {
-                    missing -= free;
-                    self.selection.fill(left);
-                    right
-                }
+            node = if free >= missing {
+                left
+            } else {
+                missing -= free;
+                self.selection.fill(left);
+                right
             };
         }
         self.selection.fill(node);
@@ -272,9 +268,10 @@ impl<'a, 'm> Halves<'a, 'm> {
             let [left, right] = halves(node);
             let left_free = self.selection.free_in(left);
             let right_free = free - left_free;
-            let [first, second] = match order.right_first(node, left_free, right_free, wanted) {
-                true => [(right, right_free), (left, left_free)],
-                false => [(left, left_free), (right, right_free)],
+            let [first, second] = if order.right_first(node, left_free, right_free, wanted) {
+                [(right, right_free), (left, left_free)]
+            } else {
+                [(left, left_free), (right, right_free)]
             };
             // There is room for one of each level.
             let _ = waiting.push(second);

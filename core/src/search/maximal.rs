@@ -288,9 +288,10 @@ impl<'a> Planes<'a> {
             let end = side.after(arc).map_or(count, band);
             *own = Arc {
                 start,
-                len: match end > start {
-                    true => end - start,
-                    false => count - start + end,
+                len: if end > start {
+                    end - start
+                } else {
+                    count - start + end
                 },
             };
         }
@@ -303,9 +304,10 @@ impl<'a> Planes<'a> {
         let count = usize::from(self.counts[dimension]);
         let first = usize::from(bands.start);
         let end = first + usize::from(bands.len);
-        let end = match end <= count {
-            true => starts[end],
-            false => starts[end - count] + starts[count],
+        let end = if end <= count {
+            starts[end]
+        } else {
+            starts[end - count] + starts[count]
         };
         Arc {
             start: starts[first] as u16,
@@ -343,9 +345,10 @@ impl<'a> Planes<'a> {
             for span in spans.iter().flatten() {
                 for word in span.first..=span.last {
                     let first = node + word * WORD_BITS as usize;
-                    let fixed = match self.fixed.is_empty() {
-                        true => 0,
-                        false => bits_from(self.fixed, first as i32),
+                    let fixed = if self.fixed.is_empty() {
+                        0
+                    } else {
+                        bits_from(self.fixed, first as i32)
                     };
                     change(
                         &mut self.free[row * self.stride + word],
@@ -422,9 +425,10 @@ impl<'a> Planes<'a> {
         let first = search.blocks.first().map_or(whole, |block| block[level]);
         let mut is_any = false;
         // First those that start in the first block, then those before it, which reach it.
-        let before = match side.wraps {
-            true => count - first.len,
-            false => first.start,
+        let before = if side.wraps {
+            count - first.len
+        } else {
+            first.start
         };
         let starts = (0..first.len).map(|at| (side.moved(first.start, at), 1));
         let earlier = (1..=before).map(|at| (side.moved(first.start, count - at), at + 1));
@@ -433,10 +437,7 @@ impl<'a> Planes<'a> {
             if !is_inside && !is_any {
                 return false;
             }
-            let most = match side.wraps {
-                true => count - 1,
-                false => count - start,
-            };
+            let most = if side.wraps { count - 1 } else { count - start };
             for len in 1..=most {
                 let arc = Arc { start, len };
                 let added = side.moved(start, len - 1);
@@ -577,12 +578,13 @@ fn read_rows(grid: &Grid, bits: &[Word], rows: &mut [Word]) {
 #[inline]
 fn spans(side: u16, arc: Arc) -> [Option<Span>; 2] {
     let (start, len, side) = (u32::from(arc.start), u32::from(arc.len), u32::from(side));
-    match start + len <= side {
-        true => [Some(Span::new(start, len)), None],
-        false => [
+    if start + len <= side {
+        [Some(Span::new(start, len)), None]
+    } else {
+        [
             Some(Span::new(start, side - start)),
             Some(Span::new(0, start + len - side)),
-        ],
+        ]
     }
 }
 
@@ -644,9 +646,12 @@ mod tests {
             let side = Side::of(grid, dimension);
             let arcs =
                 (0..side.len).flat_map(|start| (1..=side.len).map(move |len| Arc { start, len }));
-            let exists = |arc: &Arc| match side.is_whole(*arc) {
-                true => arc.start == 0,
-                false => side.wraps || arc.start + arc.len <= side.len,
+            let exists = |arc: &Arc| {
+                if side.is_whole(*arc) {
+                    arc.start == 0
+                } else {
+                    side.wraps || arc.start + arc.len <= side.len
+                }
             };
             let arcs: Vec<Arc> = arcs.filter(exists).collect();
             let longer = boxes.iter().flat_map(|start| {

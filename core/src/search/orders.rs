@@ -20,9 +20,10 @@ pub(crate) enum Orders {
 impl Orders {
     /// Those that may serve the request.
     pub(crate) fn of(request: &Request, grid: &Grid) -> Orders {
-        match request.may_rotate() {
-            true => Orders::All,
-            false => Orders::requested(request, grid),
+        if request.may_rotate() {
+            Orders::All
+        } else {
+            Orders::requested(request, grid)
         }
     }
 
@@ -31,9 +32,10 @@ impl Orders {
     /// requests name radices above 1, and in more dimensions it is the order of these that is kept.
     pub(crate) fn requested(request: &Request, grid: &Grid) -> Orders {
         let is_named = grid.dimensions() == 2 && !grid.is_written_high_first();
-        match is_named && !request.may_rotate() {
-            true => Orders::AsNamed,
-            false => Orders::AsRequested,
+        if is_named && !request.may_rotate() {
+            Orders::AsNamed
+        } else {
+            Orders::AsRequested
         }
     }
 }

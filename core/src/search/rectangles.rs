@@ -296,9 +296,10 @@ fn any_maximal(
     poll: &dyn Fn(),
     wanted: impl FnMut(Submesh) -> bool,
 ) -> bool {
-    match LONG_WORDS && occupancy.stride() == 1 {
-        true => any_maximal_in::<1>(occupancy, poll, wanted),
-        false => any_maximal_in::<STRIDE_MAX>(occupancy, poll, wanted),
+    if LONG_WORDS && occupancy.stride() == 1 {
+        any_maximal_in::<1>(occupancy, poll, wanted)
+    } else {
+        any_maximal_in::<STRIDE_MAX>(occupancy, poll, wanted)
     }
 }
 

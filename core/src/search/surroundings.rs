@@ -173,9 +173,10 @@ pub(crate) fn boundary(
                 value += nodes;
                 continue;
             };
-            let start = match is_forward {
-                true => side.after(Arc { len: 1, ..arc }).unwrap_or(0),
-                false => beside,
+            let start = if is_forward {
+                side.after(Arc { len: 1, ..arc }).unwrap_or(0)
+            } else {
+                beside
             };
             if !is_free(dimension, start) {
                 value += nodes;

@@ -34,9 +34,10 @@ pub(crate) fn radices(grid: &Grid, shape: Shape, orders: Orders) -> Tuple {
         }
         _ => shape.extents().filtered(|extent| extent > 1),
     };
-    match grid.is_written_high_first() {
-        true => named,
-        false => named.reversed(),
+    if grid.is_written_high_first() {
+        named
+    } else {
+        named.reversed()
     }
 }
 

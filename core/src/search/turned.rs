@@ -181,9 +181,10 @@ pub(super) fn keep_least(axis: Axis, bound: u32, bases: &mut [Word], spare: &mut
     let (mut low, mut high) = (0, bound);
     while high - low > 1 {
         let middle = low + (high - low) / 2;
-        match any_below(axis, middle, coordinates) {
-            true => high = middle,
-            false => low = middle,
+        if any_below(axis, middle, coordinates) {
+            high = middle;
+        } else {
+            low = middle;
         }
     }
     keep_below(axis, high, bases);

@@ -125,9 +125,10 @@ macro_rules! scan {
 /// The demand of a strategy for which the shape does not matter, only the number of processors.
 #[inline(never)]
 pub(super) fn demand_of_processors(request: &Request, grid: &Grid) -> Result<u32, Refusal> {
-    match request.processors <= grid.nodes() {
-        true => Ok(request.processors),
-        false => Err(Refusal::NeverFits),
+    if request.processors <= grid.nodes() {
+        Ok(request.processors)
+    } else {
+        Err(Refusal::NeverFits)
     }
 }
 
@@ -149,9 +150,10 @@ pub(super) fn demand_as_named(request: &Request, grid: &Grid) -> Result<u32, Ref
         return demand_in_all_dimensions(request.shape, grid);
     }
     let (w, h) = request.shape.first_two();
-    match w <= grid.side(0) && h <= grid.side(1) {
-        true => Ok(u32::from(w) * u32::from(h)),
-        false => Err(Refusal::NeverFits),
+    if w <= grid.side(0) && h <= grid.side(1) {
+        Ok(u32::from(w) * u32::from(h))
+    } else {
+        Err(Refusal::NeverFits)
     }
 }
 
@@ -160,9 +162,10 @@ pub(super) fn demand_as_named(request: &Request, grid: &Grid) -> Result<u32, Ref
 fn demand_in_all_dimensions(shape: Shape, grid: &Grid) -> Result<u32, Refusal> {
     let extents = shape.extents();
     let mut both = extents.iter().zip(grid.sides());
-    match both.all(|(extent, side)| extent <= side) {
-        true => Ok(shape.area()),
-        false => Err(Refusal::NeverFits),
+    if both.all(|(extent, side)| extent <= side) {
+        Ok(shape.area())
+    } else {
+        Err(Refusal::NeverFits)
     }
 }
 
@@ -184,13 +187,14 @@ pub(super) fn demand_in_any_order(request: &Request, grid: &Grid) -> Result<u32,
 pub(super) fn demand_of_extents(shape: Shape, grid: &Grid) -> Result<u32, Refusal> {
     let extents = shape.extents().descending();
     let sides = grid.sides_descending();
-    match extents
+    if extents
         .iter()
         .zip(&*sides)
         .all(|(extent, side)| extent <= side)
     {
-        true => Ok(shape.area()),
-        false => Err(Refusal::NeverFits),
+        Ok(shape.area())
+    } else {
+        Err(Refusal::NeverFits)
     }
 }
 
@@ -200,9 +204,10 @@ pub(super) fn demand_of_extents(shape: Shape, grid: &Grid) -> Result<u32, Refusa
 pub(super) fn demand_left_to_right(request: &Request, grid: &Grid) -> Result<u32, Refusal> {
     let mut sides = grid.sides().iter().rev();
     let radices = radices(grid, request.shape, Orders::requested(request, grid));
-    match radices.iter().all(|radix| sides.any(|side| radix <= side)) {
-        true => Ok(request.shape.area()),
-        false => Err(Refusal::NeverFits),
+    if radices.iter().all(|radix| sides.any(|side| radix <= side)) {
+        Ok(request.shape.area())
+    } else {
+        Err(Refusal::NeverFits)
     }
 }
 

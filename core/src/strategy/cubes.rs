@@ -117,9 +117,10 @@ impl Strategy for Cubes<'_> {
         let cube = machine.cube_extents().ok_or(Refusal::NeverFits)?;
         let cubes = self.grid.nodes() / volume(cube);
         let mut trials = Self::trials(&self.grid, Some(machine), self.fold, request);
-        match trials.any(|trial| touched(&trial.sides, cube) <= cubes) {
-            true => Ok(request.shape.area()),
-            false => Err(Refusal::NeverFits),
+        if trials.any(|trial| touched(&trial.sides, cube) <= cubes) {
+            Ok(request.shape.area())
+        } else {
+            Err(Refusal::NeverFits)
         }
     }
 
@@ -368,9 +369,10 @@ fn read(occupancy: &Occupancy<'_>, cube: &Extents, cells: usize, free: &mut [u64
     for w in 0..side(3) {
         for z in 0..side(2) {
             for y in 0..side(1) {
-                let (row, before) = match occupancy.layout().is_plane() {
-                    true => (line as usize, 0),
-                    false => (0, line * side(0)),
+                let (row, before) = if occupancy.layout().is_plane() {
+                    (line as usize, 0)
+                } else {
+                    (0, line * side(0))
                 };
                 let busy = occupancy.busy_row(row);
                 let first = ((w / bw * along_z + z / bz) * along_y + y / by) * along_x;

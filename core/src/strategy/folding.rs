@@ -84,9 +84,10 @@ impl Strategy for Folding<'_> {
             let mut both = trial.sides.iter().zip(grid.sides());
             both.all(|(side, of)| side <= of)
         });
-        match fits {
-            true => Ok(request.shape.area()),
-            false => Err(Refusal::NeverFits),
+        if fits {
+            Ok(request.shape.area())
+        } else {
+            Err(Refusal::NeverFits)
         }
     }
 

@@ -94,9 +94,10 @@ fn largest(
     draft: &Draft<'_, '_>,
 ) -> Option<Sides> {
     let turned = within.rotated();
-    let tallest = match request.may_rotate() {
-        true => within.w.max(within.h),
-        false => within.h,
+    let tallest = if request.may_rotate() {
+        within.w.max(within.h)
+    } else {
+        within.h
     };
     let lies_along_x = request.sides().w >= request.sides().h;
     let mut best = None;

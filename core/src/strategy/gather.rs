@@ -42,12 +42,11 @@ struct Open {
 impl Open {
     #[inline]
     fn block(self, grid: &Grid) -> Block {
-        match grid.is_plane() {
-            true => {
-                let Open { x, line, w, h } = self;
-                Submesh::new(x as u16, line as u16, w as u16, h as u16).into()
-            }
-            false => self.block_of_any(grid),
+        if grid.is_plane() {
+            let Open { x, line, w, h } = self;
+            Submesh::new(x as u16, line as u16, w as u16, h as u16).into()
+        } else {
+            self.block_of_any(grid)
         }
     }
 
@@ -72,9 +71,10 @@ impl<'g, 'd, 'm> Gather<'g, 'd, 'm> {
     /// rows and places in them, and do not adjoin in the same row.
     #[inline]
     pub(crate) fn push(&mut self, row: u32, run: Range<u32>) {
-        match self.grid.is_plane() {
-            true => self.push_in_line(row, run.start, run.end - run.start),
-            false => self.push_in_lines(run),
+        if self.grid.is_plane() {
+            self.push_in_line(row, run.start, run.end - run.start);
+        } else {
+            self.push_in_lines(run);
         }
     }
 

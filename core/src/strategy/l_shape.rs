@@ -131,16 +131,20 @@ impl Ell {
     /// `LS(c, d, e, f)` with the parts side by side along x, or along y; `None` if it does not fit
     /// the mesh.
     fn new([c, d, e, f]: [i32; 4], along_x: bool, mesh: Sides) -> Option<Ell> {
-        let (across, up) = match along_x {
-            true => (mesh.w, mesh.h),
-            false => (mesh.h, mesh.w),
+        let (across, up) = if along_x {
+            (mesh.w, mesh.h)
+        } else {
+            (mesh.h, mesh.w)
         };
         if c + e > across.into() || d > up.into() {
             return None;
         }
-        let sides = |w: i32, h: i32| match along_x {
-            true => Sides::new(w as u16, h as u16),
-            false => Sides::new(h as u16, w as u16),
+        let sides = |w: i32, h: i32| {
+            if along_x {
+                Sides::new(w as u16, h as u16)
+            } else {
+                Sides::new(h as u16, w as u16)
+            }
         };
         let place = |dx, dy| if along_x { (dx, dy) } else { (dy, dx) };
         Some(Ell {
@@ -168,14 +172,20 @@ fn l_shapes(sides: Sides) -> impl Iterator<Item = [i32; 4]> + use<> {
         -1 => (-1, -1),
         last => (0, last),
     };
-    let next = move |&k: &i32| match is_even && k >= 4 {
-        true => Some(k + 1.max(b / 4)),
-        false => Some(k + 1),
+    let next = move |&k: &i32| {
+        if is_even && k >= 4 {
+            Some(k + 1.max(b / 4))
+        } else {
+            Some(k + 1)
+        }
     };
     let ks = core::iter::successors(Some(first), next).take_while(move |&k| k <= last);
-    ks.map(move |k| match is_even {
-        true => [m, b + k, m, b - k],
-        false => [c + k, b + m - k, m - k, b - c - k],
+    ks.map(move |k| {
+        if is_even {
+            [m, b + k, m, b - k]
+        } else {
+            [c + k, b + m - k, m - k, b - c - k]
+        }
     })
 }
 
@@ -204,9 +214,10 @@ impl LShape<'_> {
         along_x: bool,
         draft: &mut Draft<'_, '_>,
     ) -> Option<[Submesh; 2]> {
-        let growing = match along_x {
-            true => Growing::Width,
-            false => Growing::Height,
+        let growing = if along_x {
+            Growing::Width
+        } else {
+            Growing::Height
         };
         let mut ells = self.ells(request, along_x);
         let words = occupancy.busy_rows().len();
@@ -280,13 +291,14 @@ impl Strategy for LShape<'_> {
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
         let mesh = self.mesh.sides();
         let fits = |sides: Sides| sides.fits_in(mesh);
-        match rectangles(request).any(fits)
+        if rectangles(request).any(fits)
             || self
                 .ways(request)
                 .any(|along_x| self.ells(request, along_x).next().is_some())
         {
-            true => Ok(request.shape.area()),
-            false => Err(Refusal::NeverFits),
+            Ok(request.shape.area())
+        } else {
+            Err(Refusal::NeverFits)
         }
     }
 

@@ -150,9 +150,10 @@ impl Sides {
     fn of(occupancy: &Occupancy<'_>) -> Sides {
         let grid = occupancy.grid();
         let side = |dimension| u32::from(grid.side(dimension));
-        Sides(match occupancy.layout().is_plane() {
-            true => [1, side(0), side(1)],
-            false => [side(0), side(1), side(2)],
+        Sides(if occupancy.layout().is_plane() {
+            [1, side(0), side(1)]
+        } else {
+            [side(0), side(1), side(2)]
         })
     }
 
@@ -250,9 +251,10 @@ impl Search<'_, '_, '_, '_> {
     /// The word of the occupancy in which the processor of this place has its bit, and the bit.
     fn word(&self, [a, b, c]: Place) -> (usize, Word) {
         let [first, second, _] = self.sides.0;
-        let (row, at) = match self.occupancy.layout().is_plane() {
-            true => (c as usize, b),
-            false => (0, a + first * (b + second * c)),
+        let (row, at) = if self.occupancy.layout().is_plane() {
+            (c as usize, b)
+        } else {
+            (0, a + first * (b + second * c))
         };
         let word = row * self.occupancy.stride() + (at / WORD_BITS) as usize;
         (word, 1 << (at % WORD_BITS))
@@ -395,6 +397,11 @@ impl Search<'_, '_, '_, '_> {
     /// The coordinates of free processors along each axis, in the order in which they first appear
     /// among the free processors by number. `seen` and `order` have a cell for each coordinate of
     /// each axis.
+    #[allow(
+        clippy::cast_lossless,
+        clippy::unnecessary_cast,
+        reason = "words are shorter on the board"
+    )]
     fn first_seen<'o>(&self, seen: &mut [Word], order: &'o mut [Word]) -> [&'o [Word]; 3] {
         seen.fill(0);
         let starts = self.starts();
@@ -404,7 +411,7 @@ impl Search<'_, '_, '_, '_> {
                 let seen = &mut seen[start + at as usize];
                 if *seen == 0 {
                     *seen = 1;
-                    order[start + *len] = at.into();
+                    order[start + *len] = at as Word;
                     *len += 1;
                 }
             }

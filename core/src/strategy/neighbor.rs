@@ -135,9 +135,12 @@ fn nuclei(request: &Request, mesh: Sides) -> impl Iterator<Item = Sides> + use<>
     };
     let processors = request.processors;
     (first..=last)
-        .map(move |k| match is_even {
-            true => (m, b + k),
-            false => (c + k, b + m - k),
+        .map(move |k| {
+            if is_even {
+                (m, b + k)
+            } else {
+                (c + k, b + m - k)
+            }
         })
         .filter(move |&(w, h)| w <= mesh.w.into() && h <= mesh.h.into())
         .map(|(w, h)| Sides::new(w as u16, h as u16))
@@ -192,9 +195,10 @@ impl Strategy for Neighbor<'_> {
     /// As many processors as requested. A request that keeps its orientation needs the whole shape
     /// free.
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        match request.may_rotate() {
-            true => demand_of_processors(request, &self.mesh.grid()),
-            false => demand_as_named(request, &self.mesh.grid()),
+        if request.may_rotate() {
+            demand_of_processors(request, &self.mesh.grid())
+        } else {
+            demand_as_named(request, &self.mesh.grid())
         }
     }
 

@@ -153,9 +153,10 @@ impl Walk {
             };
             position.last = (u32::from(len) - 1) / step;
             position.step = step * stride;
-            stride = match layout.is_plane() {
-                true => layout.row_words() as u32 * WORD_BITS,
-                false => stride * u32::from(len),
+            stride = if layout.is_plane() {
+                layout.row_words() as u32 * WORD_BITS
+            } else {
+                stride * u32::from(len)
             };
         }
         let piece = side.min(WORD_BITS);
@@ -283,9 +284,10 @@ impl Strategy for Paging<'_> {
             if pages != 0 {
                 let count = pages.count_ones();
                 if count > missing {
-                    pages = match along.down {
-                        true => lowest(pages.reverse_bits(), missing).reverse_bits(),
-                        false => lowest(pages, missing),
+                    pages = if along.down {
+                        lowest(pages.reverse_bits(), missing).reverse_bits()
+                    } else {
+                        lowest(pages, missing)
                     };
                 }
                 missing = missing.saturating_sub(count);

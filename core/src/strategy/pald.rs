@@ -90,9 +90,10 @@ enum Fit {
 /// What is left of a part and what is split off.
 const fn split(part: Sides) -> (Sides, Sides) {
     let Sides { w, h } = part;
-    match h >= w {
-        true => (Sides::new(w, h - 1), Sides::new(w, 1)),
-        false => (Sides::new(w - 1, h), Sides::new(1, h)),
+    if h >= w {
+        (Sides::new(w, h - 1), Sides::new(w, 1))
+    } else {
+        (Sides::new(w - 1, h), Sides::new(1, h))
     }
 }
 

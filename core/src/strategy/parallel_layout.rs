@@ -104,9 +104,10 @@ impl Strategy for ParallelLayout<'_> {
         };
         let free_above = occupancy.free() - free_below;
         let (more, fewer) = (request.processors.div_ceil(2), request.processors / 2);
-        let (in_below, in_above) = match free_below >= free_above {
-            true => (more, fewer),
-            false => (fewer, more),
+        let (in_below, in_above) = if free_below >= free_above {
+            (more, fewer)
+        } else {
+            (fewer, more)
         };
         // If one half has too few, the other supplies the rest.
         let lacking_below = in_below.saturating_sub(free_below);

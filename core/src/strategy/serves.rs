@@ -55,9 +55,10 @@ impl Serves {
         non_upper_case_globals,
         reason = "named as a variant in the table of strategies"
     )]
-    pub(super) const MeshOrAnyGrid: Serves = match cfg!(feature = "any-grid") {
-        true => Serves::AnyGrid,
-        false => Serves::Mesh,
+    pub(super) const MeshOrAnyGrid: Serves = if cfg!(feature = "any-grid") {
+        Serves::AnyGrid
+    } else {
+        Serves::Mesh
     };
 
     /// Grids of at most six dimensions in a build with the feature `any-grid`, else two-dimensional
@@ -67,9 +68,10 @@ impl Serves {
         non_upper_case_globals,
         reason = "named as a variant in the table of strategies"
     )]
-    pub(super) const MeshOrFewDimensions: Serves = match cfg!(feature = "any-grid") {
-        true => Serves::FewDimensions,
-        false => Serves::Mesh,
+    pub(super) const MeshOrFewDimensions: Serves = if cfg!(feature = "any-grid") {
+        Serves::FewDimensions
+    } else {
+        Serves::Mesh
     };
 
     /// Whether the machine is one of them.

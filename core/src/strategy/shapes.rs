@@ -180,12 +180,14 @@ shape_strategies! {
 /// The request as fixed orientation places it.
 fn turned(request: &Request, mesh: Sides) -> impl Iterator<Item = Sides> + use<> {
     let sides = request.sides();
-    let agrees = match mesh.w >= mesh.h {
-        true => sides.w >= sides.h,
-        false => sides.h >= sides.w,
+    let agrees = if mesh.w >= mesh.h {
+        sides.w >= sides.h
+    } else {
+        sides.h >= sides.w
     };
-    core::iter::once(match agrees || !request.may_rotate() {
-        true => sides,
-        false => sides.rotated(),
+    core::iter::once(if agrees || !request.may_rotate() {
+        sides
+    } else {
+        sides.rotated()
     })
 }

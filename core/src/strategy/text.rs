@@ -18,9 +18,12 @@ impl StrategyForm {
     /// if the text is not a number, not a whole number of parts, or out of range.
     fn read(&self, text: &str) -> Option<u64> {
         // "+1" is a number for `parse`.
-        let digits = |text: &str| match text.bytes().all(|byte| byte.is_ascii_digit()) {
-            true => text.parse::<u64>().ok(),
-            false => None,
+        let digits = |text: &str| {
+            if text.bytes().all(|byte| byte.is_ascii_digit()) {
+                text.parse::<u64>().ok()
+            } else {
+                None
+            }
         };
         let parts = |numerator: u64, denominator: u64| {
             let product = numerator.checked_mul(self.unit)?;

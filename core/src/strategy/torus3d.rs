@@ -87,9 +87,10 @@ impl Strategy for Torus3d<'_> {
     /// Only the number of processors matters, not the shape.
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
         let wanted = request.processors;
-        match self.placements().iter().any(|of| of.volume() == wanted) {
-            true => Ok(wanted),
-            false => Err(Refusal::NeverFits),
+        if self.placements().iter().any(|of| of.volume() == wanted) {
+            Ok(wanted)
+        } else {
+            Err(Refusal::NeverFits)
         }
     }
 

@@ -259,9 +259,10 @@ impl Rule for InEveryOrder {
     const RECOGNIZES: bool = true;
 
     fn demand(request: &Request, grid: &Grid) -> Result<u32, Refusal> {
-        match request.may_rotate() {
-            true => demand_of_extents(request.shape, grid),
-            false => demand_left_to_right(request, grid),
+        if request.may_rotate() {
+            demand_of_extents(request.shape, grid)
+        } else {
+            demand_left_to_right(request, grid)
         }
     }
 }
@@ -333,9 +334,10 @@ impl Rule for WholeDimensions {
     fn demand(request: &Request, grid: &Grid) -> Result<u32, Refusal> {
         let demand = demand_of_extents(request.shape, grid)?;
         let radices = radices(grid, request.shape, Orders::All);
-        match radices.iter().all(|&radix| radix == grid.side(0)) {
-            true => Ok(demand),
-            false => Err(Refusal::ExtentBelowSide),
+        if radices.iter().all(|&radix| radix == grid.side(0)) {
+            Ok(demand)
+        } else {
+            Err(Refusal::ExtentBelowSide)
         }
     }
 

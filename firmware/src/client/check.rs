@@ -24,10 +24,7 @@ const HELLO_FRAME_LEN: usize = HEADER_LEN + 1 + CRC_LEN + 3;
 pub(super) type Check = Result<(), String>;
 
 fn expect(holds: bool, expected: impl FnOnce() -> String) -> Check {
-    match holds {
-        true => Ok(()),
-        false => Err(expected()),
-    }
+    if holds { Ok(()) } else { Err(expected()) }
 }
 
 /// The greeting of a controller.
@@ -94,9 +91,10 @@ pub(super) fn greeting(greeting: &Greeting) -> Check {
         || "words of 8 to 128 bits".to_owned(),
     )?;
     let (bits, nodes) = (u32::from(word_bits), machine.nodes());
-    let words_needed = match machine.is_plane() {
-        true => u32::from(machine.side(1)) * u32::from(machine.side(0)).div_ceil(bits),
-        false => nodes.div_ceil(bits),
+    let words_needed = if machine.is_plane() {
+        u32::from(machine.side(1)) * u32::from(machine.side(0)).div_ceil(bits)
+    } else {
+        nodes.div_ceil(bits)
     };
     expect(words >= words_needed, || {
         format!("the {words_needed} words that a {machine} takes")

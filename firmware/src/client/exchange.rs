@@ -102,9 +102,10 @@ impl<L: Line> Exchange<L> {
 
     fn look(&self) -> Result<(), ClientError> {
         let interrupted = self.options.interrupted;
-        match interrupted.is_some_and(|is_interrupted| is_interrupted()) {
-            true => Err(ClientError::Interrupted),
-            false => Ok(()),
+        if interrupted.is_some_and(|is_interrupted| is_interrupted()) {
+            Err(ClientError::Interrupted)
+        } else {
+            Ok(())
         }
     }
 

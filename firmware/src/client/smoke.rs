@@ -283,12 +283,13 @@ fn check(
     expected: &str,
     came: &dyn core::fmt::Debug,
 ) -> Result<(), SmokeError> {
-    match is_right {
-        true => Ok(()),
-        false => Err(fail(
+    if is_right {
+        Ok(())
+    } else {
+        Err(fail(
             step,
             format!("expected {expected}, the board replied {came:?}"),
-        )),
+        ))
     }
 }
 

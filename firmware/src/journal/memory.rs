@@ -190,9 +190,10 @@ impl<const SECTOR: usize, const UNIT: usize> MemoryFlash<SECTOR, UNIT> {
     }
 
     fn powered(&self) -> Result<(), MemoryFlashError> {
-        match self.is_cut() {
-            true => Err(MemoryFlashError::PowerCut),
-            false => Ok(()),
+        if self.is_cut() {
+            Err(MemoryFlashError::PowerCut)
+        } else {
+            Ok(())
         }
     }
 

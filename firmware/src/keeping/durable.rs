@@ -343,9 +343,10 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
                 && matches!(record.change, Change::Submit { .. });
             self.notice = Notice::after(self.notice, &record);
             let outcome = repeat(&record, controller, sessions, pauses);
-            let is_as_it_was = match may_be_refused {
-                true => is_same_room,
-                false => outcome.is_ok(),
+            let is_as_it_was = if may_be_refused {
+                is_same_room
+            } else {
+                outcome.is_ok()
             };
             if !is_as_it_was {
                 return Err(NotKept);

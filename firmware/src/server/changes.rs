@@ -162,10 +162,7 @@ impl<K: Keep> Server<'_, K> {
             // The answer depends on `kept`.
             appended.map_err(|_| Refusal::TableFull.into())
         };
-        let on_commit: Option<OnCommit<'_>> = match K::KEEPS {
-            true => Some(&mut on_commit),
-            false => None,
-        };
+        let on_commit: Option<OnCommit<'_>> = if K::KEEPS { Some(&mut on_commit) } else { None };
         let (change, at) = (&record.change, record.at);
         let unanswered = order.map(|order| (order, None));
         let mut meanwhile = Meanwhile::new(&mut self.front, port, self.slice, unanswered);
@@ -228,9 +225,10 @@ impl<K: Keep> Server<'_, K> {
         if is_virtual && sessions.virtual_clock == NO_SESSION && self.controller.has_leases() {
             return self.front.give_up(order, ProtocolError::LeasesRun, port);
         }
-        sessions.virtual_clock = match is_virtual {
-            true => order.session,
-            false => NO_SESSION,
+        sessions.virtual_clock = if is_virtual {
+            order.session
+        } else {
+            NO_SESSION
         };
         let done = Some(Ok(Outcome::Done));
         let settled = self.front.settle(order, done, &view, port);

@@ -218,9 +218,10 @@ fn leases_end_as_in_a_model_whichever_session_has_the_clock() {
                     let is_virtual = random.once_in(2);
                     let is_refused =
                         is_virtual && model.virtual_of.is_none() && !model.leases.is_empty();
-                    let expected = match is_refused {
-                        true => refused(ProtocolError::LeasesRun),
-                        false => DONE,
+                    let expected = if is_refused {
+                        refused(ProtocolError::LeasesRun)
+                    } else {
+                        DONE
                     };
                     assert_eq!(life.clock(client, is_virtual), expected, "seed {seed}");
                     if !is_refused {

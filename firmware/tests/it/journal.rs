@@ -78,9 +78,10 @@ impl<const REGIONS: usize, const UNIT: usize> Pair<REGIONS, UNIT> {
             allowed.contains(&&state),
             "{recovered:?}: {state:?}\nbut: {allowed:?}"
         );
-        let expected = match state == State::default() {
-            true => matches!(recovered, Recovered::Empty),
-            false => matches!(recovered, Recovered::Whole { .. }),
+        let expected = if state == State::default() {
+            matches!(recovered, Recovered::Empty)
+        } else {
+            matches!(recovered, Recovered::Whole { .. })
         };
         assert!(expected, "{recovered:?} of {state:?}");
         Pair {
@@ -613,12 +614,13 @@ fn a_sector_that_is_not_blank_after_its_erase_is_passed_over() {
         }
         let worn = journal.into_flash();
         let (mut journal, recovered) = open::<3, 4>(worn.0);
-        let expected = match is_other_worn {
-            true => state,
-            false => State {
+        let expected = if is_other_worn {
+            state
+        } else {
+            State {
                 checkpoint: vec![vec![2]],
                 records: vec![vec![2, 1]],
-            },
+            }
         };
         assert!(
             matches!(recovered, Recovered::Whole { .. }),
@@ -657,9 +659,10 @@ fn arbitrary_bytes_are_reported_and_the_journal_works_after_a_checkpoint() {
         let (mut journal, recovered) = open::<3, 4>(Flash::with_bytes(bytes));
         let state = replayed(&mut journal);
         if state == State::default() {
-            let expected = match erased {
-                true => Recovered::Empty,
-                false => Recovered::Damaged(Loss::Everything),
+            let expected = if erased {
+                Recovered::Empty
+            } else {
+                Recovered::Damaged(Loss::Everything)
             };
             assert_eq!(recovered, expected, "round {round}");
         }

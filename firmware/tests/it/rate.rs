@@ -124,9 +124,10 @@ impl Line for End<'_, '_> {
         for (byte, is_misframed) in world.carry(bytes, self.baud, world.board_baud) {
             world.now += 10_000_000 / u64::from(self.baud);
             let now = world.now / 1000;
-            match is_misframed {
-                true => world.servers[0].overrun(1),
-                false => world.servers[0].receive(&[byte], now, &mut answer).unwrap(),
+            if is_misframed {
+                world.servers[0].overrun(1);
+            } else {
+                world.servers[0].receive(&[byte], now, &mut answer).unwrap();
             }
             let carried = world.carry(&answer, world.board_baud, self.baud);
             self.arrived.extend(carried.iter().map(|&(byte, _)| byte));

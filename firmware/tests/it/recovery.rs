@@ -302,9 +302,10 @@ fn the_restored_state_is_the_one_before_also_after_refusals() {
                 let seen = life.seen_but_for_reservations();
                 let flash = life.server.journal().flash_mut().clone();
                 let larger = Box::leak(Box::new(Larger::new())).memory();
-                let memories = match strategy == foresight {
-                    true => vec![memory()],
-                    false => vec![memory(), larger],
+                let memories = if strategy == foresight {
+                    vec![memory()]
+                } else {
+                    vec![memory(), larger]
                 };
                 for memory in memories {
                     let again =
@@ -330,9 +331,10 @@ fn some_command(random: &mut Random) -> Change {
     let block = Submesh::new(x, y, side(2), side(2)).into();
     let request = Request::submesh(side(8), side(8));
     let request = request.with_estimate(side(100).into());
-    let request = match random.once_in(3) {
-        true => request.with_flags(Flags::NO_WAIT),
-        false => request,
+    let request = if random.once_in(3) {
+        request.with_flags(Flags::NO_WAIT)
+    } else {
+        request
     };
     let ticks = random.below(300) as u64;
     match random.below(20) {

@@ -365,13 +365,14 @@ impl Soak {
         self.ledger.insert(job, Entry::Submitted);
         let is_leased = self.random.once_in(5);
         let ticks = 50 + self.random.below(1000) as u64;
-        let command = match is_leased {
-            false => Change::submit(JobId(job), request),
-            true => Change::Submit {
+        let command = if is_leased {
+            Change::Submit {
                 job: JobId(job),
                 request,
                 lease: NonZeroU64::new(ticks),
-            },
+            }
+        } else {
+            Change::submit(JobId(job), request)
         };
         if is_leased {
             let not_before = 0;

@@ -82,9 +82,10 @@ impl Extent {
             _ if setting.plan.largest => self.dense_replications,
             _ => self.length.replications,
         };
-        let jobs = match setting.is_short() {
-            true => self.short_jobs,
-            false => self.length.jobs,
+        let jobs = if setting.is_short() {
+            self.short_jobs
+        } else {
+            self.length.jobs
         };
         Length {
             jobs,

@@ -153,9 +153,10 @@ impl Panel {
     /// What its vertical axis shows, with the unit.
     pub fn label(&self) -> String {
         let unit = self.time_unit();
-        match self.curves.iter().any(|curve| curve.against.is_some()) {
-            true => format!("difference of the {} (%)", self.metric.words()),
-            false => self.metric.label(unit),
+        if self.curves.iter().any(|curve| curve.against.is_some()) {
+            format!("difference of the {} (%)", self.metric.words())
+        } else {
+            self.metric.label(unit)
         }
     }
 

@@ -232,9 +232,10 @@ fn few_points_decide_nothing_and_identical_systems_are_named() {
                 for (number, result) in results.iter_mut().enumerate() {
                     (result.saturated, result.has_delays) = (false, true);
                     result.grows_with_length = place < growing;
-                    result.decision_hash = match place < identical {
-                        true => 7,
-                        false => 10 + number as u64,
+                    result.decision_hash = if place < identical {
+                        7
+                    } else {
+                        10 + number as u64
                     };
                 }
                 measurements.insert(setting, results);

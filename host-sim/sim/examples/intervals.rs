@@ -289,9 +289,12 @@ fn johnson(values: &[f64]) -> Interval {
 fn hall(values: &[f64]) -> Interval {
     let sample = Moments::of(values);
     let a = sample.skewness / (6.0 * sample.count.sqrt());
-    let turned = |t: f64| match a.abs() < 1e-6 {
-        true => t,
-        false => ((1.0 + 6.0 * a * (t - a)).cbrt() - 1.0) / (2.0 * a),
+    let turned = |t: f64| {
+        if a.abs() < 1e-6 {
+            t
+        } else {
+            ((1.0 + 6.0 * a * (t - a)).cbrt() - 1.0) / (2.0 * a)
+        }
     };
     let quantile = quantile(sample.count);
     Interval {

@@ -113,9 +113,10 @@ impl Disperser {
         for dimension in 0..grid.dimensions() {
             self.count(dimension, areas());
             let wraps = grid.wraps(dimension);
-            distances += match wraps {
-                true => around(&self.counts, processors),
-                false => along(&self.counts, processors),
+            distances += if wraps {
+                around(&self.counts, processors)
+            } else {
+                along(&self.counts, processors)
             };
             bounding_box *= length(&self.counts, wraps);
         }
@@ -205,9 +206,12 @@ impl Disperser {
 
     /// Lists the processors of a block, moved along a dimension, that have this coordinate there.
     fn list_layer(&self, block: usize, dimension: usize, coordinate: u32, layer: &mut Vec<NodeId>) {
-        let span = |other| match other == dimension {
-            true => (coordinate, 1),
-            false => self.span(block, other),
+        let span = |other| {
+            if other == dimension {
+                (coordinate, 1)
+            } else {
+                self.span(block, other)
+            }
         };
         push_box(self.grid, span, 0..self.grid.dimensions(), layer);
     }
@@ -236,13 +240,12 @@ fn in_box(grid: &Grid, block: Block, processors: u64) -> u64 {
     let extent = grid.extent(block);
     let along = extent.iter().enumerate().map(|(dimension, &extent)| {
         let extent = u64::from(extent);
-        let pairs = match grid.wraps(dimension) {
-            false => extent * (extent * extent - 1) / 6,
-            true => {
-                let side = u64::from(grid.side(dimension));
-                let pairs = (1..extent).map(|by| (extent - by) * by.min(side - by));
-                pairs.sum()
-            }
+        let pairs = if grid.wraps(dimension) {
+            let side = u64::from(grid.side(dimension));
+            let pairs = (1..extent).map(|by| (extent - by) * by.min(side - by));
+            pairs.sum()
+        } else {
+            extent * (extent * extent - 1) / 6
         };
         let beside = processors / extent;
         pairs * beside * beside

@@ -148,12 +148,13 @@ impl FromStr for FailureSource {
             .rsplit_once(':')
             .filter(|(unit, _)| !is_file_name(unit))
         else {
-            return match is_file_name(text) {
-                true => Ok(FailureSource::File {
+            return if is_file_name(text) {
+                Ok(FailureSource::File {
                     path: text.into(),
                     events: Arc::default(),
-                }),
-                false => Err(FORM.to_owned()),
+                })
+            } else {
+                Err(FORM.to_owned())
             };
         };
         let unit = unit.parse()?;
@@ -349,9 +350,10 @@ impl Failures {
         let FailureSource::File { path, events } = &self.source else {
             return Ok(self.clone());
         };
-        let events = match events.is_empty() {
-            true => file::read(path, self)?.into(),
-            false => events.clone(),
+        let events = if events.is_empty() {
+            file::read(path, self)?.into()
+        } else {
+            events.clone()
         };
         let path = path.clone();
         Ok(Failures {

@@ -193,9 +193,10 @@ impl fmt::Display for Description {
             .multiple()
             .map(|of| format!("multiples of {}", sides(of)));
         let legal: Vec<_> = shapes.chain(multiple).collect();
-        match legal.is_empty() {
-            true => f.write_str(", slices of any shape")?,
-            false => write!(f, ", slices {}", legal.join(", "))?,
+        if legal.is_empty() {
+            f.write_str(", slices of any shape")?;
+        } else {
+            write!(f, ", slices {}", legal.join(", "))?;
         }
         if !machine.rotates() {
             f.write_str(", never turned")?;
@@ -346,9 +347,10 @@ impl MachineKeys {
         }
         let placements = self.placements.iter().map(|of| {
             let n = [&of.dims, &of.seed, &of.spacing].map(Vec::len);
-            match n[0] == count {
-                true => Placement::new(&of.dims, &of.seed, &of.spacing),
-                false => Err(MachineError::Dimensions),
+            if n[0] == count {
+                Placement::new(&of.dims, &of.seed, &of.spacing)
+            } else {
+                Err(MachineError::Dimensions)
             }
         });
         let placements = placements.collect::<Result<Vec<_>, _>>();

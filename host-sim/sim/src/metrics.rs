@@ -406,9 +406,10 @@ impl Metric {
     /// often the interval of each metric holds the true mean.
     pub fn spread(self) -> Spread {
         let facts = self.facts();
-        match facts.contains(&Fact::DependsOnLength) || facts.contains(&Fact::Skewed) {
-            true => Spread::Skewed,
-            false => Spread::Even,
+        if facts.contains(&Fact::DependsOnLength) || facts.contains(&Fact::Skewed) {
+            Spread::Skewed
+        } else {
+            Spread::Even
         }
     }
 

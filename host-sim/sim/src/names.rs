@@ -249,9 +249,10 @@ pub fn strategy(text: &str) -> Result<StrategyKind, String> {
 
 /// An error if what has this name was left out of this build.
 fn built(what: &str, name: &str, is_built: bool) -> Result<(), String> {
-    match is_built {
-        true => Ok(()),
-        false => Err(format!("the {what} {name} was left out of this build")),
+    if is_built {
+        Ok(())
+    } else {
+        Err(format!("the {what} {name} was left out of this build"))
     }
 }
 
@@ -309,18 +310,20 @@ pub fn scheduler_forms() -> Vec<&'static str> {
 /// A scheduler as it is written on the command line, for a workload with times in this unit.
 pub fn scheduler_text(kind: SchedulerKind, unit: TimeUnit) -> String {
     let (form, number) = kind.form();
-    match form.contains(TIME) {
-        true => form.replace(TIME, &unit.of(number).to_string()),
-        false => form.replace(COUNT, &number.to_string()),
+    if form.contains(TIME) {
+        form.replace(TIME, &unit.of(number).to_string())
+    } else {
+        form.replace(COUNT, &number.to_string())
     }
 }
 
 /// A scheduler that was [read](scheduler), where a time in it is one in another unit.
 pub fn scheduler_in(kind: SchedulerKind, unit: TimeUnit) -> SchedulerKind {
     let (form, number) = kind.form();
-    let number = match form.contains(TIME) {
-        true => unit.ticks(TimeUnit::Second.of(number)),
-        false => number,
+    let number = if form.contains(TIME) {
+        unit.ticks(TimeUnit::Second.of(number))
+    } else {
+        number
     };
     SchedulerKind::from_form(form, number, unit.ticks_each()).unwrap_or(kind)
 }

@@ -127,9 +127,10 @@ const fn reserves(scheduler: SchedulerKind) -> bool {
 
 /// Estimates in a few words, where they are not the default.
 pub fn estimates_text(estimates: EstimateModel, default: EstimateModel) -> String {
-    match estimates == default {
-        true => String::new(),
-        false => format!(", estimates {estimates}"),
+    if estimates == default {
+        String::new()
+    } else {
+        format!(", estimates {estimates}")
     }
 }
 
@@ -167,9 +168,10 @@ pub fn slowdown_text(threshold: f64, unit: TimeUnit) -> String {
 
 /// The value of a parameter in words, where it is not the default.
 fn unless(value: f64, default: f64, what: &str, unit: &str) -> String {
-    match value == default {
-        true => String::new(),
-        false => format!(", {what} {}{unit}", Number(value)),
+    if value == default {
+        String::new()
+    } else {
+        format!(", {what} {}{unit}", Number(value))
     }
 }
 

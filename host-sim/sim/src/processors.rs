@@ -74,9 +74,12 @@ pub(crate) fn push_box(
 
 /// Intervals as a text that interval sets are read from: `0-3 8 12-15`.
 pub fn text(intervals: &[Interval]) -> String {
-    let texts = intervals.iter().map(|&(first, last)| match first == last {
-        true => first.to_string(),
-        false => format!("{first}-{last}"),
+    let texts = intervals.iter().map(|&(first, last)| {
+        if first == last {
+            first.to_string()
+        } else {
+            format!("{first}-{last}")
+        }
     });
     texts.collect::<Vec<_>>().join(" ")
 }

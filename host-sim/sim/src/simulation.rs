@@ -306,9 +306,10 @@ impl<'b, J: Iterator<Item = Job>> Run<'b, J> {
     ) -> Result<Self, SimulationError> {
         let room = backend.capacity().jobs;
         let is_in_order = backend.is_in_order();
-        let put_off_from = match is_in_order {
-            true => KEPT_MAX,
-            false => room.max(WAITING_MAX),
+        let put_off_from = if is_in_order {
+            KEPT_MAX
+        } else {
+            room.max(WAITING_MAX)
         };
         let failures = conditions.failures.as_ref();
         if failures.is_some_and(|failures| failures.restart == Restart::Elsewhere) {
@@ -393,9 +394,10 @@ impl<'b, J: Iterator<Item = Job>> Run<'b, J> {
             return Ok(false);
         } else {
             self.measure_largest(limit.at)?;
-            match event == failure {
-                true => self.fail()?,
-                false => self.arrive(limit.at)?,
+            if event == failure {
+                self.fail()?;
+            } else {
+                self.arrive(limit.at)?;
             }
         }
         self.refuse_unplaceable()?;
@@ -441,9 +443,10 @@ impl<'b, J: Iterator<Item = Job>> Run<'b, J> {
 
     /// What [`Run::put_off_from`] is about.
     fn crowd(&self) -> u32 {
-        match self.is_in_order {
-            true => self.kept.len() as u32,
-            false => self.waiting(),
+        if self.is_in_order {
+            self.kept.len() as u32
+        } else {
+            self.waiting()
         }
     }
 
@@ -515,9 +518,10 @@ impl<'b, J: Iterator<Item = Job>> Run<'b, J> {
         if self.room == 0 {
             return Err(SimulationError::NoRoom);
         }
-        let is_hidden = match self.is_in_order {
-            true => !self.kept.is_empty() && self.state.waiting == 0,
-            false => !self.kept.is_empty(),
+        let is_hidden = if self.is_in_order {
+            !self.kept.is_empty() && self.state.waiting == 0
+        } else {
+            !self.kept.is_empty()
         };
         self.table_limited += u64::from(is_hidden);
         Ok(())

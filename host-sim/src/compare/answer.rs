@@ -166,14 +166,13 @@ impl<'a> Answer<'a> {
     }
 
     fn name(&self, waiting: &Waiting<'_>) -> String {
-        match self.is_of_strategies() {
-            true => waiting.result.strategy.to_string(),
-            false => {
-                let is_load = |key: &str| ["load", "log-load"].contains(&key);
-                let others = waiting.point.label.iter().filter(|(key, _)| !is_load(key));
-                let values: Vec<_> = others.map(|(_, value)| &**value).collect();
-                values.join(" ")
-            }
+        if self.is_of_strategies() {
+            waiting.result.strategy.to_string()
+        } else {
+            let is_load = |key: &str| ["load", "log-load"].contains(&key);
+            let others = waiting.point.label.iter().filter(|(key, _)| !is_load(key));
+            let values: Vec<_> = others.map(|(_, value)| &**value).collect();
+            values.join(" ")
         }
     }
 
@@ -188,15 +187,17 @@ impl<'a> Answer<'a> {
             Some(load) => format!("At load {load}"),
             None => "Here".to_owned(),
         };
-        let under = match self.is_of_strategies() {
-            true => self.scheduler(shorter),
-            false => shorter.result.strategy.to_string(),
+        let under = if self.is_of_strategies() {
+            self.scheduler(shorter)
+        } else {
+            shorter.result.strategy.to_string()
         };
         let mut strategies = self.study.any().strategies.iter();
         let is_scattered = strategies.any(|kind| !kind.holds().is_contiguous());
-        let blocks = match self.is_of_blocks() && is_scattered {
-            true => "; strategies that give a job one block",
-            false => "",
+        let blocks = if self.is_of_blocks() && is_scattered {
+            "; strategies that give a job one block"
+        } else {
+            ""
         };
         let times = longer.estimate.mean / shorter.estimate.mean;
         let times = match times {
@@ -219,9 +220,10 @@ impl<'a> Answer<'a> {
     /// Clear differences are worth a look; others need more replications.
     fn after(&self, pair: &Pair<'_>) -> String {
         let [shorter, longer] = [&pair.shorter, &pair.longer];
-        let strategies = match self.is_of_strategies() {
-            true => format!("{},{}", shorter.result.strategy, longer.result.strategy),
-            false => shorter.result.strategy.to_string(),
+        let strategies = if self.is_of_strategies() {
+            format!("{},{}", shorter.result.strategy, longer.result.strategy)
+        } else {
+            shorter.result.strategy.to_string()
         };
         let mut over = vec![("strategy", strategies)];
         if pair.difference() == Difference::Clear || shorter.result.is_of_log {
@@ -229,9 +231,12 @@ impl<'a> Answer<'a> {
             return self.command::<ViewArgs>("view", &over);
         }
         let both = pairs(shorter.point).into_iter().zip(pairs(longer.point));
-        over.extend(both.map(|((key, one), (_, other))| match one == other {
-            true => (key, one),
-            false => (key, format!("{one},{other}")),
+        over.extend(both.map(|((key, one), (_, other))| {
+            if one == other {
+                (key, one)
+            } else {
+                (key, format!("{one},{other}"))
+            }
         }));
         let replications = self.study.cases[0].scenario.settings.replications;
         let replications = replications.unwrap_or(1).saturating_mul(MORE);
@@ -246,9 +251,10 @@ impl<'a> Answer<'a> {
         let is_of_one = rows.iter().all(|row| row.len() < 2);
         let is_short = candidates.any(|(_, result)| grows(result, Metric::WaitingDelay));
         let sentence = (!is_of_one).then(|| {
-            let why = match is_short {
-                true => "the runs are too short, and their means grow with them (↑)",
-                false => "at each load all but one are saturated or have a mark",
+            let why = if is_short {
+                "the runs are too short, and their means grow with them (↑)"
+            } else {
+                "at each load all but one are saturated or have a mark"
             };
             format!("No answer: {why}.")
         });

@@ -183,9 +183,10 @@ impl Backend for Twinned<'_, '_> {
                 ..*right
             };
         }
-        match answer == expected {
-            true => Ok(answer),
-            false => Err(self.untrue(query, &answer, &expected)),
+        if answer == expected {
+            Ok(answer)
+        } else {
+            Err(self.untrue(query, &answer, &expected))
         }
     }
 

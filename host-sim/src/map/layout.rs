@@ -120,9 +120,10 @@ impl Dimension {
 
     /// A digit of a coordinate by its place along the axis, and the other way round.
     fn directed(&self, digit: usize) -> usize {
-        match self.descends {
-            true => self.side - 1 - digit,
-            false => digit,
+        if self.descends {
+            self.side - 1 - digit
+        } else {
+            digit
         }
     }
 
@@ -368,9 +369,12 @@ impl Layout {
     ) -> Option<(bool, Vec<String>)> {
         let headings = self.headings();
         [true, false].into_iter().find_map(|is_named| {
-            let texts = headings.iter().map(|heading| match is_named {
-                true => format!("{} {}", heading.name, heading.number),
-                false => heading.number.to_string(),
+            let texts = headings.iter().map(|heading| {
+                if is_named {
+                    format!("{} {}", heading.name, heading.number)
+                } else {
+                    heading.number.to_string()
+                }
             });
             let texts: Vec<_> = texts.collect();
             let mut all = headings.iter().zip(&texts);

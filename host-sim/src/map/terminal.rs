@@ -102,9 +102,10 @@ fn row_width(count: usize, width: usize) -> usize {
 
 fn legend(measure: &Measure, colours: bool) -> String {
     let scale = measure.scale;
-    let mut legend = match colours {
-        true => "white: free, black: faulty; jobs that touch differ in colour".to_owned(),
-        false => format!("{FREE} free, {FAULTY} faulty; jobs that touch have different letters"),
+    let mut legend = if colours {
+        "white: free, black: faulty; jobs that touch differ in colour".to_owned()
+    } else {
+        format!("{FREE} free, {FAULTY} faulty; jobs that touch have different letters")
     };
     if scale > 1 {
         let each = if colours {

@@ -48,12 +48,11 @@ impl Axis {
                 spacing: Spacing::Decades,
             };
         }
-        let bottom = match lowest < 0.0 {
-            true => {
-                let lows = measured().map(Measured::low).chain(stated());
-                1.06 * lows.fold(0.0, f64::min)
-            }
-            false => 0.0,
+        let bottom = if lowest < 0.0 {
+            let lows = measured().map(Measured::low).chain(stated());
+            1.06 * lows.fold(0.0, f64::min)
+        } else {
+            0.0
         };
         let top = match (highest > 0.0, bottom < 0.0) {
             (true, _) => 1.06 * highest,

@@ -90,9 +90,10 @@ pub(super) fn row(run: &RunOf<'_>, record: &JobRecord<'_>) -> Vec<u8> {
     let (execution, turnaround) = (span(start, end), span(arrival, end));
     let stretch = turnaround.zip(execution.filter(|&ticks| ticks > 0));
     let stretch = stretch.map(|(turnaround, execution)| turnaround as f64 / execution as f64);
-    let shape = match job.request.flags.contains(Flags::CHIPS) {
-        true => String::new(),
-        false => job.request.shape.to_string(),
+    let shape = if job.request.flags.contains(Flags::CHIPS) {
+        String::new()
+    } else {
+        job.request.shape.to_string()
     };
     let workload = match &experiment.workload {
         Workload::Synthetic(_) => "synthetic".into(),

@@ -100,27 +100,26 @@ pub fn parse(line: &[u8], machine: Grid) -> Result<Option<Change>, String> {
         is_json: line.starts_with(b"{"),
         is_broken: false,
     };
-    let line = match usage.is_json {
-        true => {
-            match serde_json::from_slice::<Value>(line) {
-                Ok(object) => {
-                    let Some(op) = object.get("op").and_then(Value::as_str) else {
-                        return Err(format!(
-                            "\"op\" is missing or no string (expected {})",
-                            any_of(OPERATIONS)
-                        ));
-                    };
-                    op.clone_into(&mut usage.op);
-                }
-                Err(_) => usage.is_broken = true,
+    let line = if usage.is_json {
+        match serde_json::from_slice::<Value>(line) {
+            Ok(object) => {
+                let Some(op) = object.get("op").and_then(Value::as_str) else {
+                    return Err(format!(
+                        "\"op\" is missing or no string (expected {})",
+                        any_of(OPERATIONS)
+                    ));
+                };
+                op.clone_into(&mut usage.op);
             }
-            serde_json::from_slice(line)
+            Err(_) => usage.is_broken = true,
         }
-        false => match object(line, &mut usage.op) {
+        serde_json::from_slice(line)
+    } else {
+        match object(line, &mut usage.op) {
             Ok(Some(object)) => Line::deserialize(Value::Object(object)),
             Ok(None) => return Ok(None),
             Err(reason) => Err(serde_json::Error::custom(reason)),
-        },
+        }
     };
     if !usage.is_broken && !OPERATIONS.contains(&&*usage.op) {
         return Err(names::unknown(
@@ -134,9 +133,12 @@ pub fn parse(line: &[u8], machine: Grid) -> Result<Option<Change>, String> {
             .to_string()
             .replace(" at line 1 column", ", at column");
         // A key of an object may have any character.
-        let escaped = |char: char| match char.is_control() {
-            true => char.escape_default().to_string(),
-            false => char.to_string(),
+        let escaped = |char: char| {
+            if char.is_control() {
+                char.escape_default().to_string()
+            } else {
+                char.to_string()
+            }
         };
         reason.chars().map(escaped).collect::<String>()
     });
@@ -304,13 +306,12 @@ fn number<'de, D: Deserializer<'de>>(
     let value = digits(&text, what).map_err(D::Error::custom)?;
     // The largest of 64 bits is the value of all that are larger.
     let is_exact = value < u64::MAX || text.trim_start_matches('0') == u64::MAX.to_string();
-    match range.contains(&value) && is_exact {
-        true => Ok(value),
-        false => {
-            let (given, least, most) = (shortened(text.as_bytes()), range.start(), range.end());
-            let reason = format!("{given} is out of range for {what} (expected {least} to {most})");
-            Err(D::Error::custom(reason))
-        }
+    if range.contains(&value) && is_exact {
+        Ok(value)
+    } else {
+        let (given, least, most) = (shortened(text.as_bytes()), range.start(), range.end());
+        let reason = format!("{given} is out of range for {what} (expected {least} to {most})");
+        Err(D::Error::custom(reason))
     }
 }
 
@@ -382,9 +383,10 @@ fn block(at: &[Value], machine: Grid) -> Result<Block, String> {
     let mut words = at.iter().map(written);
     let (mut starts, mut extents) = (Vec::new(), Vec::new());
     for (place, (name, &side)) in dimensions(machine).zip(sides.iter()).enumerate() {
-        let dimension = match machine.is_written_high_first() {
-            true => machine.dimensions() - 1 - place,
-            false => place,
+        let dimension = if machine.is_written_high_first() {
+            machine.dimensions() - 1 - place
+        } else {
+            place
         };
         let word = words.next().ok_or_else(|| format!("{name} is missing"))?;
         let (start, extent) = span(&word, &name, side, dimension, machine)?;

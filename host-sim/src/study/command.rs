@@ -38,9 +38,10 @@ pub(crate) struct ShowArgs {
 impl ShowArgs {
     /// The chosen metrics, or else these.
     pub(crate) fn metrics(&self, default: &[Metric]) -> Vec<Metric> {
-        match self.metrics.is_empty() {
-            true => default.to_vec(),
-            false => names::each_once(self.metrics.iter().copied()),
+        if self.metrics.is_empty() {
+            default.to_vec()
+        } else {
+            names::each_once(self.metrics.iter().copied())
         }
     }
 }
@@ -102,9 +103,10 @@ impl StudyArgs {
         let file = file.transpose()?;
         let frame = Frame::new(&study);
         let bar = Bar::interruptible()?;
-        let bar = match preset.answer.is_some() && self.keep.save.is_none() {
-            true => bar.below(&frame),
-            false => bar,
+        let bar = if preset.answer.is_some() && self.keep.save.is_none() {
+            bar.below(&frame)
+        } else {
+            bar
         };
         let backends = InProcessBackends::default;
         let measured = study.measure(&self.keep, self.threads.count, &backends, &bar, output)?;

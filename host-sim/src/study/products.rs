@@ -255,16 +255,15 @@ impl Study {
                 .as_ref()
                 .map_or(place as f64, |numbers| numbers[place]);
             for result in results {
-                let name = match is_named {
-                    true => {
-                        let others = others.iter().map(|(_, value)| &**value);
-                        let name = short(result.strategy);
-                        std::iter::once(&*name)
-                            .chain(others)
-                            .collect::<Vec<_>>()
-                            .join(", ")
-                    }
-                    false => result.strategy.to_string(),
+                let name = if is_named {
+                    let others = others.iter().map(|(_, value)| &**value);
+                    let name = short(result.strategy);
+                    std::iter::once(&*name)
+                        .chain(others)
+                        .collect::<Vec<_>>()
+                        .join(", ")
+                } else {
+                    result.strategy.to_string()
                 };
                 let point = Point {
                     x,

@@ -216,12 +216,13 @@ impl Slices {
         });
         let of_entries: Vec<_> = of_entries.collect();
         // Strategies whose jobs have no shape have no slices.
-        match of_entries.iter().any(Option::is_some) {
-            true => Slices {
+        if of_entries.iter().any(Option::is_some) {
+            Slices {
                 kinds: texts,
                 of_entries,
-            },
-            false => Slices::default(),
+            }
+        } else {
+            Slices::default()
         }
     }
 }
@@ -288,9 +289,10 @@ fn push_jobs(experiment: &Experiment, jobs: &[PastJob], columns: &mut Columns) -
     let mut shapes = Vec::new();
     for PastJob { job, .. } in jobs {
         // The page reads the number of a request without a shape.
-        let shape = match job.request.flags.contains(Flags::CHIPS) {
-            true => format!("any of {}", job.request.processors),
-            false => job.request.shape.to_string(),
+        let shape = if job.request.flags.contains(Flags::CHIPS) {
+            format!("any of {}", job.request.processors)
+        } else {
+            job.request.shape.to_string()
         };
         let place = *places.entry(shape).or_insert_with_key(|shape| {
             shapes.push(shape.clone());

@@ -100,9 +100,10 @@ fn run(folder: &Path, script: &str) -> (Option<i32>, String) {
         .unwrap();
     let [stdout, stderr] =
         [ended.stdout, ended.stderr].map(|text| String::from_utf8(text).unwrap());
-    let shown = match ended.status.success() {
-        true => stdout,
-        false => stdout + &stderr,
+    let shown = if ended.status.success() {
+        stdout
+    } else {
+        stdout + &stderr
     };
     (ended.status.code(), shown)
 }
@@ -165,12 +166,11 @@ fn console(folder: &Path, block: &[&str], faults: &mut Vec<String>) -> Vec<Strin
         let (expected, others) = behind.split_at(expected);
         rest = others;
         let fails = expected.first().is_some_and(|line| line.starts_with("? "));
-        let outcome = match fails {
-            true => {
-                let (code, output) = run(folder, &script);
-                Ok(format!("? {}\n{output}", code.unwrap_or(-1)))
-            }
-            false => sh(folder, &script),
+        let outcome = if fails {
+            let (code, output) = run(folder, &script);
+            Ok(format!("? {}\n{output}", code.unwrap_or(-1)))
+        } else {
+            sh(folder, &script)
         };
         match outcome {
             Err(error) => faults.push(error),

@@ -144,9 +144,10 @@ fn one_replication_says_that_it_has_no_interval() {
             of_log,
         ),
     ] {
-        let once = match note == one {
-            true => format!("{line} --replications 1"),
-            false => line.clone(),
+        let once = if note == one {
+            format!("{line} --replications 1")
+        } else {
+            line.clone()
         };
         let shown = host_sim_in(folder.path(), &once).good();
         assert!(shown.contains(note), "{once}: {shown}");

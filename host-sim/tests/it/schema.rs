@@ -102,12 +102,13 @@ fn lines_of_a_replay_are_valid() {
     let operations =
         "alloc 1 3 3\nalloc 2 3 3\nalloc 1 1 1\nfault 0 0\nrepair 0 0\nfree 1\nfree 9\nfree 2\n";
     for options in ["--mesh 4x4", "--mesh 4x4 --scheduler fcfs", "--mesh 4x4x1"] {
-        let operations = match options.ends_with("x1") {
-            true => operations
+        let operations = if options.ends_with("x1") {
+            operations
                 .replace(" 3 3", " 3x3")
                 .replace(" 1 1", " 1")
-                .replace("0 0", "0 0 0"),
-            false => operations.to_owned(),
+                .replace("0 0", "0 0 0")
+        } else {
+            operations.to_owned()
         };
         let shown =
             host_sim_fed(Path::new("."), &format!("replay - {options}"), &operations).good();
@@ -297,9 +298,10 @@ fn tables_have_the_columns_that_are_described() {
         for column in described(&header(&format!("r/{file}"))) {
             // Replications of the paper are named in the columns.
             let digits = column.trim_end_matches(|c: char| c.is_ascii_digit());
-            let name = match digits.ends_with("_first_") {
-                true => format!("{digits}N"),
-                false => column.clone(),
+            let name = if digits.ends_with("_first_") {
+                format!("{digits}N")
+            } else {
+                column.clone()
             };
             assert!(
                 rest.any(|described| described == name),

@@ -31,9 +31,10 @@ fn on_terminal(columns: usize, line: &str, shows_errors: bool) -> String {
     program
         .stdin(Stdio::null())
         .stdout(open())
-        .stderr(match shows_errors {
-            true => open().into(),
-            false => Stdio::null(),
+        .stderr(if shows_errors {
+            open().into()
+        } else {
+            Stdio::null()
         });
     let mut child = program.spawn().unwrap();
     let (mut shown, mut buffer) = (Vec::new(), [0; 4096]);

@@ -116,9 +116,10 @@ fn means_refusals_and_saturation_are_those_of_run() {
         let options = format!("{scenario} --strategy {strategies}");
         let page = meta(&page(folder.path(), &options));
         // A log has one.
-        let once = match scenario.contains("--swf") {
-            true => "",
-            false => "--replications 1",
+        let once = if scenario.contains("--swf") {
+            ""
+        } else {
+            "--replications 1"
         };
         let line = format!("run {options} {once} --format json");
         let run = host_sim_in(folder.path(), &line).json();

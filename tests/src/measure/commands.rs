@@ -88,17 +88,20 @@ pub(super) fn work(configuration: Configuration) -> Vec<(&'static str, Ask)> {
     let machine = configuration.machine;
     let is_fcfs = configuration.scheduler == SchedulerKind::Fcfs;
     let request = |job: u32| {
-        let request = match machine == POD {
-            true => slice(job),
-            false => request(machine, job),
+        let request = if machine == POD {
+            slice(job)
+        } else {
+            request(machine, job)
         };
-        let request = match is_fcfs || job.is_multiple_of(7) {
-            true => request,
-            false => request.with_estimate((20 + job * 37 % 200).into()),
+        let request = if is_fcfs || job.is_multiple_of(7) {
+            request
+        } else {
+            request.with_estimate((20 + job * 37 % 200).into())
         };
-        match !is_fcfs && job.is_multiple_of(8) {
-            true => request,
-            false => request.with_flags(Flags::NO_WAIT),
+        if !is_fcfs && job.is_multiple_of(8) {
+            request
+        } else {
+            request.with_flags(Flags::NO_WAIT)
         }
     };
     let submit = |job: u32| {
@@ -170,9 +173,12 @@ fn request(machine: Grid, job: u32) -> Request {
     let n = machine.dimensions() as u32;
     // There are strategies that serve whole rings only.
     let is_whole = job.is_multiple_of(3);
-    let radix = |dimension| match is_whole {
-        true => k,
-        false => (2 + (job * job + 5 * dimension) % (u32::from(k) - 1)) as u16,
+    let radix = |dimension| {
+        if is_whole {
+            k
+        } else {
+            (2 + (job * job + 5 * dimension) % (u32::from(k) - 1)) as u16
+        }
     };
     let radices: Vec<u16> = (0..job * 7 % (2 * n / 3 + 1)).map(radix).collect();
     Request::new(Shape::new(&radices).expect("radices of the cube"))

@@ -71,11 +71,11 @@ impl Model {
 /// The processors of a block; none if it is not within the machine.
 fn nodes(grid: &Grid, block: Block) -> Nodes {
     let all = 0..grid.nodes();
-    match grid.contains(block) {
-        true => all
-            .filter(|&node| grid.holds(block, NodeId(node)))
-            .collect(),
-        false => Nodes::new(),
+    if grid.contains(block) {
+        all.filter(|&node| grid.holds(block, NodeId(node)))
+            .collect()
+    } else {
+        Nodes::new()
     }
 }
 
@@ -230,9 +230,10 @@ fn check(grid: Grid, strategy: StrategyKind, seed: u64) -> [u32; 3] {
                         }
                     };
                     assert_eq!(set(&mut saved), set(&mut twin), "{context}");
-                    match other < 92 {
-                        true => model.faulty.extend(nodes),
-                        false => model.faulty.retain(|node| !nodes.contains(node)),
+                    if other < 92 {
+                        model.faulty.extend(nodes);
+                    } else {
+                        model.faulty.retain(|node| !nodes.contains(node));
                     }
                     None
                 }

@@ -652,9 +652,10 @@ fn compare_twins(machine: Grid, kind: StrategyKind, seed: u64) {
                 let node = NodeId(random.below(grid.nodes()));
                 let flag = &mut faulty[node.0 as usize];
                 for allocator in [&mut asked, &mut other] {
-                    match *flag {
-                        true => clear_faulty(allocator, node),
-                        false => mark_faulty(allocator, node),
+                    if *flag {
+                        clear_faulty(allocator, node)
+                    } else {
+                        mark_faulty(allocator, node)
                     };
                 }
                 *flag = !*flag;

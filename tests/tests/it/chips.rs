@@ -156,9 +156,10 @@ fn compare(
                 Err(refusal) => {
                     let all_free = boxes.iter().map(|(sides, _)| (sides.clone(), 0));
                     let all_free: Vec<_> = all_free.collect();
-                    let ever = match counts {
-                        true => chips <= nodes && !rings,
-                        false => !is_large && of_chips(&all_free, rings),
+                    let ever = if counts {
+                        chips <= nodes && !rings
+                    } else {
+                        !is_large && of_chips(&all_free, rings)
                     };
                     assert!(!ever, "{context}: {refusal}");
                 }

@@ -72,9 +72,12 @@ fn the_transform_follows_its_rules() {
     for n in 1..=8 {
         for notation in (0..=n).flat_map(|m| notations(n, m)) {
             let symbols = (0..usize::from(n)).rev();
-            let symbol = |extends| match extends {
-                true => Symbol::DontCare,
-                false => Symbol::Select,
+            let symbol = |extends| {
+                if extends {
+                    Symbol::DontCare
+                } else {
+                    Symbol::Select
+                }
             };
             let printed = symbols.map(|dimension| symbol(notation.extends_in(dimension)));
             let printed = notation::Notation(printed.collect());

@@ -90,15 +90,12 @@ fn agrees_with_its_model(text: &str, (w, h): (u16, u16), operations: u32) {
                 if !repairs && faulty.len() as u32 >= machine.nodes() / 8 {
                     continue;
                 }
-                match repairs {
-                    true => {
-                        clear_faulty(&mut allocator, NodeId(node));
-                        faulty.retain(|&other| other != node);
-                    }
-                    false => {
-                        mark_faulty(&mut allocator, NodeId(node));
-                        faulty.push(node);
-                    }
+                if repairs {
+                    clear_faulty(&mut allocator, NodeId(node));
+                    faulty.retain(|&other| other != node);
+                } else {
+                    mark_faulty(&mut allocator, NodeId(node));
+                    faulty.push(node);
                 }
                 if !is_held {
                     model.set(node, !repairs);

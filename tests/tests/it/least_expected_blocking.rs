@@ -59,9 +59,10 @@ impl Rig<'_> {
 
     /// The same request on a machine that turns requests.
     fn by_machine(&self, request: &Request) -> Request {
-        let fixed = match self.turns {
-            true => Flags::empty(),
-            false => Flags::FIXED_ORIENTATION,
+        let fixed = if self.turns {
+            Flags::empty()
+        } else {
+            Flags::FIXED_ORIENTATION
         };
         request.with_flags(request.flags | fixed)
     }
@@ -150,9 +151,10 @@ fn compare(
     let described = Described::new(machine).expect("a description");
     let described = described.with_rotation(false);
     let mut memory = HeapMemory::for_strategy(machine, kind, 40);
-    let memory = match turns {
-        true => memory.memory(),
-        false => memory.memory().describing(&described),
+    let memory = if turns {
+        memory.memory()
+    } else {
+        memory.memory().describing(&described)
     };
     let configuration = Configuration {
         machine,
@@ -262,9 +264,10 @@ fn compare(
                 let mut forms = checked.wanted.iter().map(candidates);
                 let first = forms.next().expect("a shape");
                 seen.by_later_form += u32::from(first.is_empty());
-                let expected = match first.is_empty() {
-                    true => forms.find(|found| !found.is_empty()).unwrap_or_default(),
-                    false => first,
+                let expected = if first.is_empty() {
+                    forms.find(|found| !found.is_empty()).unwrap_or_default()
+                } else {
+                    first
                 };
                 seen.by_later_form -= u32::from(expected.is_empty());
                 let found = rig.candidates();
@@ -424,9 +427,10 @@ fn only_rectangles_that_meet_what_left_are_new() {
                 && !gone.iter().any(|other: &Rect| other.overlaps(job))
             {
                 with.fill(job, true);
-                match random.percent(40) {
-                    true => gone.push(job),
-                    false => without.fill(job, true),
+                if random.percent(40) {
+                    gone.push(job);
+                } else {
+                    without.fill(job, true);
                 }
             }
         }
@@ -450,9 +454,8 @@ fn only_rectangles_that_meet_what_left_are_new() {
             if !gone.iter().any(|job| job.overlaps(free)) {
                 continue;
             }
-            let pieces = match free.overlaps(taken) {
-                false => vec![free],
-                true => vec![
+            let pieces = if free.overlaps(taken) {
+                vec![
                     Rect {
                         x2: taken.x1 - 1,
                         ..free
@@ -469,7 +472,9 @@ fn only_rectangles_that_meet_what_left_are_new() {
                         y1: taken.y2 + 1,
                         ..free
                     },
-                ],
+                ]
+            } else {
+                vec![free]
             };
             for piece in pieces.iter().filter(|piece| piece.w() > 0 && piece.h() > 0) {
                 for height in &mut combined[1..=piece.w() as usize] {

@@ -204,9 +204,10 @@ fn has_rings(
         .filter(|&at| demanded[at] && form.folded != Some(at))
         .collect();
     let places: Vec<u32> = (0..sides.len() as u32).collect();
-    let orders = match may_rotate {
-        true => meshalloc_tests::grid::orders(&places),
-        false => vec![places],
+    let orders = if may_rotate {
+        meshalloc_tests::grid::orders(&places)
+    } else {
+        vec![places]
     };
     orders.iter().any(|order| {
         wanted.iter().all(|&at| {

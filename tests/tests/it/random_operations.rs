@@ -192,32 +192,37 @@ impl Reader<'_> {
         };
         let request = convert::request(&extents);
         let is_ruled = random.percent(20);
-        let request = match is_ruled && random.percent(70) {
-            true => Request::chips(match random.below(8) {
+        let request = if is_ruled && random.percent(70) {
+            Request::chips(match random.below(8) {
                 0 => random.between(1, grid.nodes() + 2),
                 _ => request.processors,
-            }),
-            false => request,
+            })
+        } else {
+            request
         };
         // `pods` has a model of folding with rings.
         let ring = Flags::from_bits_retain(1 << random.between(3, 7));
         let demands_ring = is_ruled && random.percent(30);
-        let request = match demands_ring && configuration.strategy != StrategyKind::Folding {
-            true => request.with_flags(request.flags | ring),
-            false => request,
+        let request = if demands_ring && configuration.strategy != StrategyKind::Folding {
+            request.with_flags(request.flags | ring)
+        } else {
+            request
         };
         let is_chips = request.flags.contains(Flags::CHIPS);
-        let request = match !is_chips && random.percent(25) {
-            true => request.with_processors(random.between(1, request.processors)),
-            false => request,
+        let request = if !is_chips && random.percent(25) {
+            request.with_processors(random.between(1, request.processors))
+        } else {
+            request
         };
-        let request = match random.percent(75) {
-            true => request.with_estimate(random.between(1, 400).into()),
-            false => request,
+        let request = if random.percent(75) {
+            request.with_estimate(random.between(1, 400).into())
+        } else {
+            request
         };
-        match random.percent(25) {
-            true => request.with_flags(request.flags | Flags::FIXED_ORIENTATION),
-            false => request,
+        if random.percent(25) {
+            request.with_flags(request.flags | Flags::FIXED_ORIENTATION)
+        } else {
+            request
         }
     }
 

@@ -98,9 +98,10 @@ fn replay(jobs: &[Ran], strategy: StrategyKind) -> Vec<Dispersal> {
             .expect("enough is free");
         let blocks: Vec<Block> = allocator.blocks(&allocation).unwrap().collect();
         dispersals.insert(at, disperser.measure(&blocks));
-        match jobs[at].start == jobs[at].end {
-            true => drop(allocator.release(allocation)),
-            false => drop(held.insert(at, allocation)),
+        if jobs[at].start == jobs[at].end {
+            allocator.release(allocation).unwrap();
+        } else {
+            held.insert(at, allocation);
         }
     }
     dispersals.into_values().collect()

@@ -47,9 +47,10 @@ fn trial(machine: Grid, strategy: StrategyKind, scheduler: SchedulerKind, seed: 
                 if names.insert(job) {
                     let sides = [1, 1].map(|least| random.between(least, 4) as u16);
                     let request = Request::submesh(sides[0], sides[1]);
-                    let request = match random.percent(70) {
-                        true => request.with_estimate(random.between(1, 90).into()),
-                        false => request,
+                    let request = if random.percent(70) {
+                        request.with_estimate(random.between(1, 90).into())
+                    } else {
+                        request
                     };
                     trial.step(&Change::submit(JobId(job), request), now);
                 }

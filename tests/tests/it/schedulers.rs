@@ -97,9 +97,10 @@ impl Events {
         self.next_job += 1;
         let mut side = || self.random.between(1, self.side_max) as u16;
         let request = Request::submesh(side(), side());
-        let flags = match self.random.percent(10) {
-            true => Flags::NO_WAIT,
-            false => Flags::empty(),
+        let flags = if self.random.percent(10) {
+            Flags::NO_WAIT
+        } else {
+            Flags::empty()
         };
         let job = JobId(self.next_job);
         let request = request.with_flags(flags);
@@ -304,9 +305,10 @@ fn everything_happens() {
                             seen.insert("an arrival bypasses");
                         }
                         (Change::Release { job }, _) if Some(*job) == head => {
-                            seen.insert(match answer.grants.is_empty() {
-                                true => "a head cancelled",
-                                false => "a head cancelled, others granted",
+                            seen.insert(if answer.grants.is_empty() {
+                                "a head cancelled"
+                            } else {
+                                "a head cancelled, others granted"
                             });
                         }
                         (Change::ClearFaulty { .. }, _) if !answer.grants.is_empty() => {

@@ -264,12 +264,15 @@ fn the_readme_of_core_names_public_items() {
         named.contains(&"advance") && named.contains(&"Lease"),
         "{named:?}"
     );
-    let is_public = |name: &str| match name.starts_with(char::is_uppercase) {
-        true => code.contains(&format!("    {name}")),
-        false => ["", "const "].iter().any(|kind| {
-            code.contains(&format!("pub {kind}fn {name}("))
-                || code.contains(&format!("pub {kind}fn {name}<"))
-        }),
+    let is_public = |name: &str| {
+        if name.starts_with(char::is_uppercase) {
+            code.contains(&format!("    {name}"))
+        } else {
+            ["", "const "].iter().any(|kind| {
+                code.contains(&format!("pub {kind}fn {name}("))
+                    || code.contains(&format!("pub {kind}fn {name}<"))
+            })
+        }
     };
     let private: Vec<&&str> = named.iter().filter(|name| !is_public(name)).collect();
     assert!(private.is_empty(), "no public item of core: {private:?}");

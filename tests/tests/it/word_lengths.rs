@@ -303,9 +303,10 @@ fn word_bits() -> u32 {
 /// The two builds really differ.
 #[test]
 fn the_feature_chooses_the_length_of_a_word() {
-    let expected = match cfg!(feature = "word32") {
-        true => 32,
-        false => usize::BITS,
+    let expected = if cfg!(feature = "word32") {
+        32
+    } else {
+        usize::BITS
     };
     assert_eq!(word_bits(), expected);
 }

@@ -41,9 +41,12 @@ fn request(machine: Grid, random: &mut impl FnMut(u32) -> u32) -> Request {
             let dimensions = random(machine.dimensions() as u32 + 1);
             // Half of the requests are for whole rings, since one strategy serves no other.
             let rings = random(2) == 0;
-            let radix = |_| match rings {
-                true => k,
-                false => 2 + random(u32::from(k) - 1) as u16,
+            let radix = |_| {
+                if rings {
+                    k
+                } else {
+                    2 + random(u32::from(k) - 1) as u16
+                }
             };
             (0..dimensions).map(radix).collect()
         }

@@ -577,13 +577,12 @@ fn list(numbers: &[u16]) -> String {
 }
 
 fn state(occupancy: &meshalloc::Occupancy<'_>, node: u32) -> Result<u8, String> {
-    match node < occupancy.grid().nodes() {
-        true => {
-            let node = NodeId(node);
-            let busy = u8::from(occupancy.is_busy(node));
-            Ok(busy + 2 * u8::from(occupancy.is_faulty(node)))
-        }
-        false => Err("the machine has no processor with this number".to_owned()),
+    if node < occupancy.grid().nodes() {
+        let node = NodeId(node);
+        let busy = u8::from(occupancy.is_busy(node));
+        Ok(busy + 2 * u8::from(occupancy.is_faulty(node)))
+    } else {
+        Err("the machine has no processor with this number".to_owned())
     }
 }
 

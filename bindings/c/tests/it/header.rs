@@ -198,9 +198,10 @@ fn initialiser<T: serde::Serialize>(samples: &[(u64, T)]) -> String {
 
 /// The name of a macro; with what its number is called, if another macro has the name already.
 fn distinct(name: String, number: &str, taken: &str) -> String {
-    match taken.contains(&format!("_{name} ")) {
-        true => name + "_" + number,
-        false => name,
+    if taken.contains(&format!("_{name} ")) {
+        name + "_" + number
+    } else {
+        name
     }
 }
 

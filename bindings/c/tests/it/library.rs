@@ -49,9 +49,10 @@ pub(crate) fn library() -> &'static Path {
 
 /// Compiles a program without warnings: as C99, or as C++17 if its name ends with `cpp`.
 pub(crate) fn compile(source: &Path, folder: &Path) -> PathBuf {
-    let (compiler, standard) = match source.extension().is_some_and(|end| end == "cpp") {
-        true => ("c++", "-std=c++17"),
-        false => ("cc", "-std=c99"),
+    let (compiler, standard) = if source.extension().is_some_and(|end| end == "cpp") {
+        ("c++", "-std=c++17")
+    } else {
+        ("cc", "-std=c99")
     };
     let program = folder
         .join(source.file_name().expect("a file"))

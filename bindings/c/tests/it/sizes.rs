@@ -27,9 +27,10 @@ fn grid(machine: &str) -> Grid {
         .split(['(', ')', ','])
         .filter_map(|word| word.trim().parse().ok());
     let sides: Vec<u16> = numbers.collect();
-    match machine.contains("TORUS") {
-        true => Grid::torus(&sides).unwrap(),
-        false => Grid::mesh(&sides).unwrap(),
+    if machine.contains("TORUS") {
+        Grid::torus(&sides).unwrap()
+    } else {
+        Grid::mesh(&sides).unwrap()
     }
 }
 

@@ -44,9 +44,10 @@ impl<'m> AnyStrategy<'m> {
     pub(super) fn ruled_demand(&self, request: &Request) -> Result<u32, Refusal> {
         let served = self.served();
         if served.needs_no_shape(request) {
-            return match request.flags.intersects(Flags::ALL_RINGS) {
-                true => Err(Refusal::NoRing),
-                false => self.chosen_demand(request),
+            return if request.flags.intersects(Flags::ALL_RINGS) {
+                Err(Refusal::NoRing)
+            } else {
+                self.chosen_demand(request)
             };
         }
         let (mut refusal, mut least) = (Refusal::NotLegal, u32::MAX);

@@ -220,9 +220,10 @@ impl<'a> Bands<'a> {
             let bands = self.bands(block);
             (begins, ends) = (begins.min(bands.end - 1), ends.max(bands.start));
         }
-        match self.stride <= NARROW_WORDS {
-            true => self.search_narrow(begins, ends, spans, poll, visit),
-            false => self.search_wide(begins, ends, spans, poll, visit),
+        if self.stride <= NARROW_WORDS {
+            self.search_narrow(begins, ends, spans, poll, visit);
+        } else {
+            self.search_wide(begins, ends, spans, poll, visit);
         }
     }
 
@@ -268,9 +269,10 @@ impl<'a> Bands<'a> {
                 if free & span == 0 || free & below == 0 {
                     break;
                 }
-                above = match top + 1 < count {
-                    true => self.narrow(top + 1),
-                    false => u64::MAX,
+                above = if top + 1 < count {
+                    self.narrow(top + 1)
+                } else {
+                    u64::MAX
                 };
                 if free & above == 0 {
                     continue;
@@ -512,9 +514,10 @@ fn for_each_run_meeting(row: &[Word], spans: &[Span], mut visit: impl FnMut(u32,
     let bits = row.len() as u32 * WORD_BITS;
     let (mut at, end) = (first.start(), first.end());
     while let Some(inside) = next_bit(row, at, true).filter(|&inside| inside < end) {
-        let start = match inside == at {
-            true => run_start(row, inside),
-            false => inside,
+        let start = if inside == at {
+            run_start(row, inside)
+        } else {
+            inside
         };
         at = next_bit(row, inside, false).unwrap_or(bits);
         let meets = |other: &Span| start < other.end() && other.start() < at;

@@ -71,9 +71,10 @@ impl<'a> Candidates<'a> {
         if self.keys[..self.len].contains(&key) {
             return;
         }
-        let least = match self.len == most {
-            true => low_half(self.contacts[most - 1]),
-            false => 0,
+        let least = if self.len == most {
+            low_half(self.contacts[most - 1])
+        } else {
+            0
         };
         let Some(contact) = contact(least) else {
             return;
@@ -125,9 +126,12 @@ impl<'a> Candidates<'a> {
     /// The one of the largest score; ties: of the largest contact, then the first.
     pub(super) fn best(&self) -> Option<Block> {
         let value = |at: usize| (self.scores[at], self.contacts[at]);
-        let best = (0..self.len).reduce(|best, other| match value(other) > value(best) {
-            true => other,
-            false => best,
+        let best = (0..self.len).reduce(|best, other| {
+            if value(other) > value(best) {
+                other
+            } else {
+                best
+            }
         });
         best.map(|best| place_of(self.keys[best]))
     }

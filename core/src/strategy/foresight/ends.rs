@@ -18,13 +18,15 @@ pub(super) fn score(decision: &mut Decision<'_>, budget: u64, own: Ticks) {
     // How many have left, and when the last of them left.
     let (mut gone, mut now) = (0, 0);
     loop {
-        let next = match is_every_state {
-            true => gone + 1,
-            false => (2 * gone).max(1),
+        let next = if is_every_state {
+            gone + 1
+        } else {
+            (2 * gone).max(1)
         };
-        let end = match next <= running {
-            true => decision.end(next - 1).min(own),
-            false => own,
+        let end = if next <= running {
+            decision.end(next - 1).min(own)
+        } else {
+            own
         };
         let weight = ((u128::from(end - now) << 16) / u128::from(own)) as u32;
         decision.score(0, if gone == 0 { weight.max(1) } else { weight });

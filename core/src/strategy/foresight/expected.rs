@@ -134,9 +134,10 @@ impl Expected {
             None => Tuple::new(self.grid.dimensions(), |_| 0),
             Some(wanted) => {
                 let extents = padded(&self.grid, wanted.shape);
-                match wanted.may_rotate {
-                    true => extents.descending(),
-                    false => extents,
+                if wanted.may_rotate {
+                    extents.descending()
+                } else {
+                    extents
                 }
             }
         }
@@ -149,9 +150,10 @@ impl Expected {
             return;
         }
         let (word, bit) = (at / WORD_BITS as usize, 1 << (at % WORD_BITS as usize));
-        match wanted.is_some_and(|wanted| !wanted.may_rotate) {
-            true => self.kept[word] |= bit,
-            false => self.kept[word] &= !bit,
+        if wanted.is_some_and(|wanted| !wanted.may_rotate) {
+            self.kept[word] |= bit;
+        } else {
+            self.kept[word] &= !bit;
         }
         let (old, new) = (self.lengths(before), self.lengths(wanted));
         let len = usize::from(self.longest) + 1;

@@ -277,9 +277,10 @@ impl<const BY_ENDS: bool> Strategy for Foresight<'_, BY_ENDS> {
         let mut candidates = Candidates::new(keys, parts.contacts, parts.scores, most);
 
         let blocks = running.iter().map(|&block| Block::from_raw(block));
-        let fixed = match seen.is_any_fixed {
-            true => &*parts.fixed,
-            false => &[],
+        let fixed = if seen.is_any_fixed {
+            &*parts.fixed
+        } else {
+            &[]
         };
         let mut bands;
         #[cfg(feature = "any-grid")]

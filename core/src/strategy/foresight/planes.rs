@@ -43,11 +43,10 @@ impl Space for Planes<'_> {
                 });
                 true
             };
-            match request.may_rotate() {
-                true => each_order(named, &mut corners),
-                false => {
-                    corners(&named);
-                }
+            if request.may_rotate() {
+                each_order(named, &mut corners);
+            } else {
+                corners(&named);
             }
         });
     }

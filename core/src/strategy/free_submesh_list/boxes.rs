@@ -226,12 +226,15 @@ impl Best<'_> {
             // The orders with the largest reservation factor; all corners have the same, unless a
             // rule moves them.
             let mut most = None;
-            let each = |visit: &mut dyn FnMut(&Tuple)| match may_rotate {
-                true => each_order(named, &mut |order| {
-                    visit(order);
-                    true
-                }),
-                false => visit(&named),
+            let each = |visit: &mut dyn FnMut(&Tuple)| {
+                if may_rotate {
+                    each_order(named, &mut |order| {
+                        visit(order);
+                        true
+                    });
+                } else {
+                    visit(&named);
+                }
             };
             each(&mut |order| {
                 draft.poll();

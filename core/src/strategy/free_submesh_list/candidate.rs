@@ -82,9 +82,10 @@ impl Best<'_> {
             }
             let sides = submesh.sides();
             let straight = left_beside(self.requested, sides);
-            let across = match may_turn {
-                true => left_beside(turned, sides),
-                false => None,
+            let across = if may_turn {
+                left_beside(turned, sides)
+            } else {
+                None
             };
             // `None` is less than any factor.
             if straight.is_some() && straight >= across {

@@ -201,9 +201,10 @@ fn remove(list: &mut [u64], gone: &[u64]) -> usize {
     let mut next = places.next();
     for at in kept + 1..list.len() {
         list[kept] = list[at];
-        match next == Some(at) {
-            true => next = places.next(),
-            false => kept += 1,
+        if next == Some(at) {
+            next = places.next();
+        } else {
+            kept += 1;
         }
     }
     kept

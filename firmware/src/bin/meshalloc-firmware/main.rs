@@ -66,9 +66,10 @@ mod image {
 
     #[cfg(not(described))]
     const AT_RESET: Configuration = Configuration {
-        machine: match first_built().serves().includes(&MESH) {
-            true => MESH,
-            false => CUBE,
+        machine: if first_built().serves().includes(&MESH) {
+            MESH
+        } else {
+            CUBE
         },
         strategy: first_built(),
         scheduler: first_built_scheduler(),

@@ -137,9 +137,10 @@ impl World {
                 self.happened.late += 1;
             }
             let due = self.now + delay as u64;
-            match is_there {
-                true => self.there.push((due, bytes.clone())),
-                false => self.back.push((due, bytes.clone())),
+            if is_there {
+                self.there.push((due, bytes.clone()));
+            } else {
+                self.back.push((due, bytes.clone()));
             }
         }
     }

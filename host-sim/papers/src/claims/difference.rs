@@ -73,9 +73,10 @@ fn judgement(
         () => verdicts().max().unwrap_or(Verdict::NotDecided),
     };
     let details: Vec<String> = found.iter().map(|point| point.shown(1.0, unit)).collect();
-    let ours = match details.is_empty() {
-        true => "not measured, or saturated".to_owned(),
-        false => details.join("; "),
+    let ours = if details.is_empty() {
+        "not measured, or saturated".to_owned()
+    } else {
+        details.join("; ")
     };
     Judgement {
         verdict,

@@ -123,9 +123,10 @@ pub(super) fn between(shares: &[At<Estimate>], low: f64, high: f64) -> Judgement
         .count();
     let is_wide = |(bottom, top): &(f64, f64)| top - bottom > 2.0 * HALF_WIDTH_MAX;
     let is_open = intervals.len() < shares.len() || intervals.iter().any(is_wide);
-    let verdict = match is_open {
-        true => Verdict::NotDecided,
-        false => by_part(within, shares.len()),
+    let verdict = if is_open {
+        Verdict::NotDecided
+    } else {
+        by_part(within, shares.len())
     };
     let show = |share: &At<Estimate>| share.shown(100.0, " %");
     Judgement {
@@ -162,10 +163,7 @@ const fn by_part(within: usize, all: usize) -> Verdict {
 
 /// An error as a part of the mean. A mean from which no run differs is exact, even if it is 0.
 pub(super) fn part_of(error: f64, mean: f64) -> f64 {
-    match error == 0.0 {
-        true => 0.0,
-        false => error / mean,
-    }
+    if error == 0.0 { 0.0 } else { error / mean }
 }
 
 /// Means over this number of `replications` have an error of at most `limit`, a part of 1 as the

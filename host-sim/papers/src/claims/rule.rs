@@ -226,9 +226,10 @@ impl Rule {
         match self {
             Rule::Range { low, high } => range(&evidence.gains(), part(low), part(high)),
             Rule::Average { low, high, more } => {
-                let gains = match more {
-                    true => evidence.gains_above(),
-                    false => evidence.gains(),
+                let gains = if *more {
+                    evidence.gains_above()
+                } else {
+                    evidence.gains()
                 };
                 average(&gains, part(low), part(high))
             }
@@ -318,9 +319,10 @@ impl Rule {
                 let error = |point: &Point| {
                     let width =
                         measurements.half_width_in_blocks(&point.own, metric, *replications)?;
-                    match unit == "points" {
-                        true => Some(width),
-                        false => Some(part_of(width, evidence.mean(point)?.mean)),
+                    if unit == "points" {
+                        Some(width)
+                    } else {
+                        Some(part_of(width, evidence.mean(point)?.mean))
                     }
                 };
                 exact(&evidence.each(error), *replications, part(limit), unit)

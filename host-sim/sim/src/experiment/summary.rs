@@ -93,9 +93,10 @@ impl Experiment {
     /// The metric whose relative error ends the replications. The waiting delay of the first jobs
     /// to leave is near 0, so its relative error would never become small.
     pub fn judged(&self) -> Metric {
-        match self.measures_departures() {
-            true => Metric::Turnaround,
-            false => Metric::WaitingDelay,
+        if self.measures_departures() {
+            Metric::Turnaround
+        } else {
+            Metric::WaitingDelay
         }
     }
 

@@ -123,9 +123,10 @@ impl Reader<'_> {
             "up" => false,
             _ => return Err(bad("state", state, "down or up")),
         };
-        let changes = match fails {
-            true => self.down.insert((kind, number)),
-            false => self.down.remove(&(kind, number)),
+        let changes = if fails {
+            self.down.insert((kind, number))
+        } else {
+            self.down.remove(&(kind, number))
         };
         match (changes, fails) {
             (true, _) => Ok(Recorded {

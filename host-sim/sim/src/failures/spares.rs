@@ -34,9 +34,12 @@ impl Spares {
     pub(super) fn new(units: Units) -> Self {
         let in_row = units.in_row();
         let is_spare = |unit: u32| unit % in_row == in_row - 1;
-        let role = |unit| match is_spare(unit) {
-            true => Role::Spare,
-            false => Role::Place(unit),
+        let role = |unit| {
+            if is_spare(unit) {
+                Role::Spare
+            } else {
+                Role::Place(unit)
+            }
         };
         let roles = (0..units.count()).map(role).collect();
         let row = |number| Row {

@@ -131,14 +131,16 @@ fn a_history_with_failures_is_what_the_controller_has_at_any_moment() {
                 let mut jobs = BTreeMap::new();
                 for (number, job) in history.jobs.iter().enumerate() {
                     // A job that keeps its processors holds them between the stretches, too.
-                    let held = match history.keeps() {
-                        true => job.stretches.len().max(1),
-                        false => 1,
+                    let held = if history.keeps() {
+                        job.stretches.len().max(1)
+                    } else {
+                        1
                     };
                     for stretches in job.stretches.chunks(held) {
-                        let end = match history.keeps() {
-                            true => job.end,
-                            false => stretches[0].end,
+                        let end = if history.keeps() {
+                            job.end
+                        } else {
+                            stretches[0].end
                         };
                         if has(stretches[0].start, end) {
                             let blocks = nodes(machine, &stretches[0].blocks);

@@ -25,9 +25,10 @@ impl Walk {
     fn send(&mut self, from: (i32, i32), to: (i32, i32)) {
         let mut at = from;
         while at != to {
-            let next = match at.0 == to.0 {
-                false => (at.0 + (to.0 - at.0).signum(), at.1),
-                true => (at.0, at.1 + (to.1 - at.1).signum()),
+            let next = if at.0 == to.0 {
+                (at.0, at.1 + (to.1 - at.1).signum())
+            } else {
+                (at.0 + (to.0 - at.0).signum(), at.1)
             };
             *self.links.entry([at, next]).or_default() += 1.0;
             at = next;

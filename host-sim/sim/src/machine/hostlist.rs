@@ -73,9 +73,10 @@ fn split(list: &str) -> Result<Vec<&str>, String> {
     }
     parts.push(&list[start..]);
     let parts: Vec<_> = parts.into_iter().map(str::trim).collect();
-    match parts.contains(&"") {
-        true => Err("an empty name".to_owned()),
-        false => Ok(parts),
+    if parts.contains(&"") {
+        Err("an empty name".to_owned())
+    } else {
+        Ok(parts)
     }
 }
 

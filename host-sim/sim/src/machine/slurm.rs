@@ -262,9 +262,10 @@ fn check_nodes(torus: &Torus, hosts: &mut BTreeSet<String>) -> Result<(), (u64, 
     };
     if let Some(nodes) = &torus.nodes {
         let line = nodes.referenced.line();
-        return match torus.regions.is_empty() {
-            true => add(line, "nodes", &nodes.value, dims),
-            false => Err((line, "nodes and regions (expected one of them)".to_owned())),
+        return if torus.regions.is_empty() {
+            add(line, "nodes", &nodes.value, dims)
+        } else {
+            Err((line, "nodes and regions (expected one of them)".to_owned()))
         };
     }
     let mut covered = 0;
@@ -307,9 +308,10 @@ fn check_nodes(torus: &Torus, hosts: &mut BTreeSet<String>) -> Result<(), (u64, 
         Some(region) => region.referenced.line(),
         None => torus.dims.referenced.line(),
     };
-    let key = match torus.regions.is_empty() {
-        true => "nodes or regions",
-        false => "regions",
+    let key = if torus.regions.is_empty() {
+        "nodes or regions"
+    } else {
+        "regions"
     };
     let places = dims.volume();
     let reason = format!(

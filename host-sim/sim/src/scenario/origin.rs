@@ -76,9 +76,12 @@ impl Origin {
         let Some(file) = file.as_ref().filter(|_| !is_here) else {
             return format!("{}{label}", error.on_command_line());
         };
-        let error = error.with(|key| match is_on_command_line(key) {
-            true => format!("--{key}"),
-            false => format!("`{key}`"),
+        let error = error.with(|key| {
+            if is_on_command_line(key) {
+                format!("--{key}")
+            } else {
+                format!("`{key}`")
+            }
         });
         match line {
             Some(line) => format!("{file}:{line}: {error}{label}"),

@@ -203,9 +203,10 @@ impl Scenario {
                     Some(_) => JOBS_OF_MESSAGES_DEFAULT,
                     None => JOBS_DEFAULT,
                 };
-                let jobs = match is_closed {
-                    true => jobs,
-                    false => *settings.jobs.get_or_insert(jobs),
+                let jobs = if is_closed {
+                    jobs
+                } else {
+                    *settings.jobs.get_or_insert(jobs)
                 };
                 (Workload::Synthetic(workload), jobs, measure, replications)
             }
@@ -492,9 +493,10 @@ impl Scenario {
             (None, Some(io)) => WorkDistribution::Io(io),
             (None, None) => {
                 let is_closed = arrivals.batch().is_some();
-                let default = match is_closed && machine.is_written_high_first() {
-                    true => BATCH_SERVICE_DEFAULT,
-                    false => exponential(SERVICE_MEAN_DEFAULT),
+                let default = if is_closed && machine.is_written_high_first() {
+                    BATCH_SERVICE_DEFAULT
+                } else {
+                    exponential(SERVICE_MEAN_DEFAULT)
                 };
                 WorkDistribution::Service(self.service(default))
             }

@@ -132,9 +132,10 @@ impl Setting {
             });
             let Some((end, found)) = found else {
                 // It may still be one value.
-                return match has_commas || whole.is_ok() {
-                    true => whole,
-                    false => self.one_or_range(parts[begin].as_ref()),
+                return if has_commas || whole.is_ok() {
+                    whole
+                } else {
+                    self.one_or_range(parts[begin].as_ref())
                 };
             };
             values.extend(found);

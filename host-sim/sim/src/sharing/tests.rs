@@ -36,9 +36,10 @@ fn naive(capacities: &[f64], users: &[Vec<Load>]) -> Vec<f64> {
             let open = sum(resource, &|user| {
                 if frozen[user] { 0.0 } else { alone[user] }
             });
-            match open > 0.0 {
-                true => (capacities[resource] - used) / open,
-                false => f64::INFINITY,
+            if open > 0.0 {
+                (capacities[resource] - used) / open
+            } else {
+                f64::INFINITY
             }
         };
         let rises: Vec<f64> = (0..capacities.len()).map(rise).collect();
@@ -121,9 +122,10 @@ fn any_users_have_the_rates_of_the_definition() {
         }
         let found = sharing.rates().to_vec();
         for (user, expected) in naive(&capacities, &users).into_iter().enumerate() {
-            match users[user].is_empty() {
-                true => assert_eq!(found[user], f64::INFINITY),
-                false => assert!((found[user] / expected - 1.0).abs() < 1e-9, "step {step}"),
+            if users[user].is_empty() {
+                assert_eq!(found[user], f64::INFINITY);
+            } else {
+                assert!((found[user] / expected - 1.0).abs() < 1e-9, "step {step}");
             }
         }
         // No resource gives more than it has, and every user has one that gives all.

@@ -42,9 +42,10 @@ impl Failing {
 
     /// Processors that have failed.
     pub(super) fn down(&self) -> u32 {
-        match self.timeline.has_spares() {
-            true => self.failed as u32,
-            false => self.faulty,
+        if self.timeline.has_spares() {
+            self.failed as u32
+        } else {
+            self.faulty
         }
     }
 
@@ -68,17 +69,15 @@ impl Failing {
         for node in nodes {
             let reasons = &mut self.reasons[node as usize];
             let before = *reasons;
-            *reasons = match is_down {
-                true => before + 1,
-                false => before - 1,
-            };
+            *reasons = if is_down { before + 1 } else { before - 1 };
             if before.min(*reasons) == 0 {
                 changed.push(NodeId(node));
             }
         }
-        match is_down {
-            true => self.faulty += changed.len() as u32,
-            false => self.faulty -= changed.len() as u32,
+        if is_down {
+            self.faulty += changed.len() as u32;
+        } else {
+            self.faulty -= changed.len() as u32;
         }
         changed
     }

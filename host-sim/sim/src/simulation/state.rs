@@ -124,9 +124,10 @@ impl<'o> State<'o> {
     fn report_fragmented(&mut self) {
         let first = self.queue.first();
         let wants = first.map(|number| self.present.here(number).wants.into());
-        let fragmented = match wants.is_some_and(|wants: i64| wants <= self.free) {
-            true => self.free as u32,
-            false => 0,
+        let fragmented = if wants.is_some_and(|wants: i64| wants <= self.free) {
+            self.free as u32
+        } else {
+            0
         };
         if self.fragmented != fragmented {
             self.fragmented = fragmented;

@@ -138,9 +138,10 @@ impl Destinations {
         let dimensions = self.grid.dimensions();
         let across = |dimension: usize| {
             let side = u32::from(self.grid.side(dimension));
-            match self.grid.wraps(dimension) {
-                true => side / 2,
-                false => side - 1,
+            if self.grid.wraps(dimension) {
+                side / 2
+            } else {
+                side - 1
             }
         };
         match self.pattern {

@@ -34,23 +34,26 @@ pub fn number(estimate: &Estimate, scale: f64) -> String {
     }
     let Interval { low, high } = interval;
     let differ = (high - mean - (mean - low)).abs() > ARMS_DIFFER * width;
-    let place = match differ {
-        true => last_of_ends(width, low),
-        false => OF_WIDTH - 1 - magnitude(width),
+    let place = if differ {
+        last_of_ends(width, low)
+    } else {
+        OF_WIDTH - 1 - magnitude(width)
     };
     // With this many decimals, in units of a power of ten.
     let shown = |decimals: i32, power: i32| {
         let decimals = decimals.max(0) as usize;
         let [mean, low, high, width] =
             [mean, low, high, width].map(|value| value / 10f64.powi(power));
-        match differ {
-            true => format!("{mean:.decimals$} [{low:.decimals$}, {high:.decimals$}]"),
-            false => format!("{mean:.decimals$} ± {width:.decimals$}"),
+        if differ {
+            format!("{mean:.decimals$} [{low:.decimals$}, {high:.decimals$}]")
+        } else {
+            format!("{mean:.decimals$} ± {width:.decimals$}")
         }
     };
-    let power = match differ && mean != 0.0 {
-        true => magnitude(mean.abs()),
-        false => magnitude(width.max(mean.abs())),
+    let power = if differ && mean != 0.0 {
+        magnitude(mean.abs())
+    } else {
+        magnitude(width.max(mean.abs()))
     };
     if place <= DECIMALS_MAX || power == 0 {
         return shown(place, 0);
@@ -63,13 +66,15 @@ pub fn number(estimate: &Estimate, scale: f64) -> String {
 /// as 0.
 fn last_of_ends(width: f64, low: f64) -> i32 {
     let first = magnitude(width);
-    let decimals = match width / 10f64.powi(first) < TWO_DIGITS_BELOW {
-        true => 1 - first,
-        false => -first,
+    let decimals = if width / 10f64.powi(first) < TWO_DIGITS_BELOW {
+        1 - first
+    } else {
+        -first
     };
-    match low > 0.0 {
-        true => (-magnitude(low)).clamp(decimals, decimals + MORE_DECIMALS_MAX),
-        false => decimals,
+    if low > 0.0 {
+        (-magnitude(low)).clamp(decimals, decimals + MORE_DECIMALS_MAX)
+    } else {
+        decimals
     }
 }
 

@@ -296,14 +296,16 @@ impl Sizes {
         if kind < self.of.serial {
             return 1;
         }
-        let (first, last) = match fraction(rng) < self.of.first_stage_share {
-            true => (self.of.low, self.middle),
-            false => (self.middle, self.high),
+        let (first, last) = if fraction(rng) < self.of.first_stage_share {
+            (self.of.low, self.middle)
+        } else {
+            (self.middle, self.high)
         };
         let logarithm = first + (last - first) * fraction(rng);
-        let logarithm = match kind < self.of.serial + self.of.power_of_two {
-            true => (logarithm + 0.5).floor(),
-            false => logarithm,
+        let logarithm = if kind < self.of.serial + self.of.power_of_two {
+            (logarithm + 0.5).floor()
+        } else {
+            logarithm
         };
         self.rounded(logarithm)
     }
@@ -327,9 +329,12 @@ impl Sizes {
             (self.rounded(exponent), self.of.power_of_two * part)
         });
         let others = (1..=self.most).map(|processors| {
-            let up_to = |processors: f64| match processors < f64::from(self.most) {
-                true => self.below(processors.log2()),
-                false => 1.0,
+            let up_to = |processors: f64| {
+                if processors < f64::from(self.most) {
+                    self.below(processors.log2())
+                } else {
+                    1.0
+                }
             };
             let processors_ = f64::from(processors);
             let part = up_to(processors_ + 0.5) - up_to(processors_ - 0.5);

@@ -263,9 +263,10 @@ impl Steps {
         let (side, stride) = sides[direction as usize / 2];
         let upwards = direction.is_multiple_of(2);
         let own = at((side, stride));
-        match upwards {
-            true => (own + distance < side).then(|| p + distance * stride),
-            false => (own >= distance).then(|| p - distance * stride),
+        if upwards {
+            (own + distance < side).then(|| p + distance * stride)
+        } else {
+            (own >= distance).then(|| p - distance * stride)
         }
     }
 }

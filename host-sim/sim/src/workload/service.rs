@@ -166,9 +166,10 @@ impl ServiceDistribution {
         }
         let mean = self.mean_seconds();
         if !(SERVICE_MEAN_SECONDS_MIN..end).contains(&mean) {
-            let mean = match mean.is_finite() {
-                true => Number(mean).to_string(),
-                false => "infinite".to_owned(),
+            let mean = if mean.is_finite() {
+                Number(mean).to_string()
+            } else {
+                "infinite".to_owned()
             };
             return Err(format!(
                 "a mean of {SERVICE_MEAN_SECONDS_MIN} or more and less than {end:.0} seconds, not \

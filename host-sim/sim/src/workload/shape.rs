@@ -95,9 +95,10 @@ impl ShapeRule {
     /// The rule for a machine where no rule is named: near-square in two dimensions, else
     /// near-cubic.
     pub const fn of(machine: &Grid) -> ShapeRule {
-        match machine.is_plane() {
-            true => ShapeRule::NearSquare,
-            false => ShapeRule::NearCubic,
+        if machine.is_plane() {
+            ShapeRule::NearSquare
+        } else {
+            ShapeRule::NearCubic
         }
     }
 
@@ -227,9 +228,10 @@ fn drawn(
         let later = sides[dimension + 1..].iter().map(|&side| u32::from(side));
         let least = u16::try_from(left.div_ceil(later.product())).ok()?;
         let most = u32::from(side).min(left) as u16;
-        let extent = match dimension + 1 == sides.len() {
-            true => least,
-            false => least + (draw(most.checked_sub(least)? + 1)? - 1),
+        let extent = if dimension + 1 == sides.len() {
+            least
+        } else {
+            least + (draw(most.checked_sub(least)? + 1)? - 1)
         };
         extents.push(extent);
         left = left.div_ceil(extent.into());

@@ -309,12 +309,13 @@ const CLASS_SOURCES: u8 = 100;
 /// The jobs of two classes in order of arrival, those of the first before others at the same time.
 fn merged(first: Jobs<'static>, second: Jobs<'static>) -> impl Iterator<Item = Job> {
     let (mut first, mut second) = (first.peekable(), second.peekable());
-    iter::from_fn(
-        move || match first.peek()?.arrival <= second.peek()?.arrival {
-            true => first.next(),
-            false => second.next(),
-        },
-    )
+    iter::from_fn(move || {
+        if first.peek()?.arrival <= second.peek()?.arrival {
+            first.next()
+        } else {
+            second.next()
+        }
+    })
 }
 
 #[cfg(test)]

@@ -139,10 +139,7 @@ impl Content for LinkMap {
                 corners = corners.map(|(along, across)| (across, along));
             }
             let corners = corners.map(|at| in_cell(place, from, at));
-            let part = match most > 0.0 {
-                true => flits / most,
-                false => 0.0,
-            };
+            let part = if most > 0.0 { flits / most } else { 0.0 };
             let filled = colour(part).filled();
             area.draw(&Rectangle::new(corners, filled))?;
         }

@@ -47,9 +47,12 @@ impl Side {
 
     /// The columns and rows along this side of a plane.
     fn of(self, plane: &Rect) -> Rect {
-        let end = |range: &Range<usize>| match self.is_high {
-            true => range.end - 1..range.end,
-            false => range.start..range.start + 1,
+        let end = |range: &Range<usize>| {
+            if self.is_high {
+                range.end - 1..range.end
+            } else {
+                range.start..range.start + 1
+            }
         };
         match self.dimension {
             0 => Rect {
@@ -77,9 +80,12 @@ impl Parts<'_> {
     fn beyond(&self, plane: &Rect, side: Side, (x, y): (usize, usize)) -> Option<(usize, usize)> {
         let Side { dimension, is_high } = side;
         if self.layout.plan.cube.is_some() {
-            let next = |at: usize| match is_high {
-                true => Some(at + 1),
-                false => at.checked_sub(1),
+            let next = |at: usize| {
+                if is_high {
+                    Some(at + 1)
+                } else {
+                    at.checked_sub(1)
+                }
             };
             return match dimension {
                 0 => Some((next(x)?, y)),
@@ -297,8 +303,9 @@ impl Parts<'_> {
 
 /// Black or white, whichever can be read on a colour.
 pub(super) fn ink_on(colour: usize) -> RGBColor {
-    match colouring::is_light(colouring::rgb(colour)) {
-        true => BLACK,
-        false => WHITE,
+    if colouring::is_light(colouring::rgb(colour)) {
+        BLACK
+    } else {
+        WHITE
     }
 }

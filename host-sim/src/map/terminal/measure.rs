@@ -118,9 +118,10 @@ impl Measure {
         // A character is about twice as high as wide. With colours it has two fields, one above the
         // other; a letter stands for one processor as long as there is room.
         let letter_height = if self.scale > 1 { 2 * self.scale } else { 1 };
-        let (line, field) = match letters {
-            true => (letter_height, letter_height),
-            false => (2 * self.scale, self.scale),
+        let (line, field) = if letters {
+            (letter_height, letter_height)
+        } else {
+            (2 * self.scale, self.scale)
         };
         let mut since = 0usize;
         let mut lines: Vec<MapLine> = Vec::new();
@@ -171,9 +172,10 @@ impl Measure {
         for (heading, number) in headings.iter().zip(&texts) {
             let top = heading.over.y.end;
             if lines.last().is_none_or(|(last, _)| *last != top) {
-                let name = match is_named {
-                    true => String::new(),
-                    false => heading.name.replace(" =", ""),
+                let name = if is_named {
+                    String::new()
+                } else {
+                    heading.name.replace(" =", "")
                 };
                 let text = " ".repeat(columns.len());
                 lines.push((top, MapLine::Headings { name, text }));

@@ -43,9 +43,12 @@ impl Validator {
         argument: &Value,
         value: &Value,
     ) -> Vec<String> {
-        let unless = |is_valid: bool| match is_valid {
-            true => Vec::new(),
-            false => vec![format!("{path}: {value} against {keyword} {argument}")],
+        let unless = |is_valid: bool| {
+            if is_valid {
+                Vec::new()
+            } else {
+                vec![format!("{path}: {value} against {keyword} {argument}")]
+            }
         };
         let each = || argument.as_array().expect("a list of schemas").iter();
         let matching = || {

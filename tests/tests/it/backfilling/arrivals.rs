@@ -28,9 +28,10 @@ fn a_reservation_whose_time_has_passed_holds() {
             };
             let mut controller = Controller::new(memory.memory(), configuration).unwrap();
             let mut submit = |job, (w, h), estimate, never_waits, now| {
-                let flags = match never_waits {
-                    true => Flags::NO_WAIT,
-                    false => Flags::empty(),
+                let flags = if never_waits {
+                    Flags::NO_WAIT
+                } else {
+                    Flags::empty()
                 };
                 let request = Request::submesh(w, h)
                     .with_estimate(estimate)
@@ -122,9 +123,10 @@ fn run(configuration: Configuration, seed: u64) -> Seen {
         let change = match random.below(20) {
             0 => {
                 let block = unit(&machine, meshalloc::NodeId(random.below(64)));
-                match random.percent(50) {
-                    true => Change::MarkFaulty { block },
-                    false => Change::ClearFaulty { block },
+                if random.percent(50) {
+                    Change::MarkFaulty { block }
+                } else {
+                    Change::ClearFaulty { block }
                 }
             }
             1..=7 if !jobs.is_empty() => {

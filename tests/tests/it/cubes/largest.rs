@@ -50,11 +50,10 @@ fn the_largest_cubes_serve() {
         let mut corners = 0;
         for node in (0..nodes).map(NodeId) {
             clear_faulty(&mut allocator, node);
-            match cube.address(node).unwrap().iter().all(corner) {
-                true => corners += 1,
-                false => {
-                    mark_faulty(&mut allocator, node);
-                }
+            if cube.address(node).unwrap().iter().all(corner) {
+                corners += 1;
+            } else {
+                mark_faulty(&mut allocator, node);
             }
         }
         assert_eq!(corners, 1 << n);

@@ -176,9 +176,10 @@ fn strategies_serve_their_kind_of_machine_only() {
         for kind in StrategyKind::built() {
             let mut memory = HeapMemory::new(machine, 1);
             let outcome = Controller::new(memory.memory(), configuration(machine, kind));
-            let expected = match is_served(kind, &convert::grid(machine)) {
-                true => None,
-                false => Some(ConfigureError::MachineUnsuitable),
+            let expected = if is_served(kind, &convert::grid(machine)) {
+                None
+            } else {
+                Some(ConfigureError::MachineUnsuitable)
             };
             assert_eq!(outcome.err(), expected, "{kind} on {machine}");
         }
@@ -245,9 +246,10 @@ fn a_configuration_that_does_not_fit_is_not_taken() {
             let command = Change::Configure(configuration(mesh(5, 2), StrategyKind::FirstFit));
             // With 64-bit words a cube of 64 processors has room for a mesh of one row.
             let rows = controller.capacity().words;
-            match rows >= 2 {
-                true => assert_eq!(ask(controller, &command).outcome, Ok(Outcome::Done)),
-                false => assert_fails(controller, &command, too_large),
+            if rows >= 2 {
+                assert_eq!(ask(controller, &command).outcome, Ok(Outcome::Done));
+            } else {
+                assert_fails(controller, &command, too_large);
             }
         }
     });

@@ -40,9 +40,10 @@ fn compare(
             for node in (0..grid.nodes()).filter(|node| (busy ^ next) >> node & 1 == 1) {
                 let unit = machine_grid.unit(NodeId(node)).expect("a node");
                 let is_busy = next >> node & 1 == 1;
-                match is_busy {
-                    true => allocator.mark_faulty(unit),
-                    false => allocator.clear_faulty(unit),
+                if is_busy {
+                    allocator.mark_faulty(unit)
+                } else {
+                    allocator.clear_faulty(unit)
                 };
                 model.set(node, is_busy);
             }
@@ -50,23 +51,26 @@ fn compare(
             for extents in requests(grid) {
                 let request = shape(&extents);
                 // As a machine that never turns a slice sees it.
-                let seen = match machine.rotates() {
-                    true => request,
-                    false => request.with_flags(Flags::FIXED_ORIENTATION),
+                let seen = if machine.rotates() {
+                    request
+                } else {
+                    request.with_flags(Flags::FIXED_ORIENTATION)
                 };
                 // A shape that is longer than the machine is not legal, though it may be folded.
                 let named = padded(&extents, grid.dimensions()).expect("few extents");
                 let fits = |order: &Vec<u32>| order.iter().zip(grid.sides()).all(|(a, b)| a <= b);
-                let is_legal = match machine.rotates() {
-                    true => orders(&named).iter().any(fits),
-                    false => fits(&named),
+                let is_legal = if machine.rotates() {
+                    orders(&named).iter().any(fits)
+                } else {
+                    fits(&named)
                 };
                 if is_legal {
                     model.arrived(&seen);
                 }
-                let expected = match is_legal {
-                    true => model.place(&seen),
-                    false => Err(Refusal::NotLegal),
+                let expected = if is_legal {
+                    model.place(&seen)
+                } else {
+                    Err(Refusal::NotLegal)
                 };
                 let fits = allocator.fits(&request);
                 let answer = allocator.allocate(&request);
@@ -136,9 +140,10 @@ fn aligned_slices_are_those_of_the_naive_forms() {
                     StrategyKind::LeastExpectedBlocking { .. } | StrategyKind::LebEstimates { .. }
                 );
                 let (most, rounds) = if looks_ahead { (6, 1) } else { (8, 4) };
-                let granted = match grid.nodes() <= most {
-                    true => compare(kind, grid, &both, occupancies(grid)),
-                    false => compare(kind, grid, &both, random_occupancies(grid, rounds)),
+                let granted = if grid.nodes() <= most {
+                    compare(kind, grid, &both, occupancies(grid))
+                } else {
+                    compare(kind, grid, &both, random_occupancies(grid, rounds))
                 };
                 assert!(granted > 10, "{kind} on {grid}: {granted}");
             }

@@ -134,9 +134,10 @@ fn legal_shapes_are_those_that_are_published() {
             } else {
                 StrategyKind::FirstFit
             };
-            let expected = match pods::is_legal(name, &sides) {
-                true => Ok(()),
-                false => Err(Refusal::NotLegal),
+            let expected = if pods::is_legal(name, &sides) {
+                Ok(())
+            } else {
+                Err(Refusal::NotLegal)
             };
             assert_eq!(machine.check(kind, &request), expected, "{name} {sides:?}");
             if expected.is_ok() {

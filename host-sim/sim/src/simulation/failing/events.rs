@@ -241,9 +241,10 @@ impl<J: Iterator<Item = Job>> Run<'_, J> {
         is_faulty: bool,
         jobs: Option<usize>,
     ) -> Result<(), SimulationError> {
-        let change = match is_faulty {
-            true => Change::MarkFaulty { block },
-            false => Change::ClearFaulty { block },
+        let change = if is_faulty {
+            Change::MarkFaulty { block }
+        } else {
+            Change::ClearFaulty { block }
         };
         match self.call(&change)? {
             Ok(Outcome::Faults(report)) if jobs.is_none_or(|jobs| report.jobs as usize == jobs) => {
@@ -340,12 +341,13 @@ impl<J: Iterator<Item = Job>> Run<'_, J> {
         } = &mut self.state;
         failing.futile = if is_to_come { 0 } else { failing.futile + 1 };
         let most = FUTILE_MAX.max(machine.nodes().saturating_mul(FUTILE_OF_EACH));
-        match failing.futile > most {
-            true => Err(SimulationError::Futile {
+        if failing.futile > most {
+            Err(SimulationError::Futile {
                 failures: most,
                 left: *left,
-            }),
-            false => Ok(()),
+            })
+        } else {
+            Ok(())
         }
     }
 }

@@ -252,9 +252,12 @@ fn routes(io: &IoJobs, size: (i32, i32), nodes: &[(i32, i32)], phase: Option<u16
 /// The rate of each phase: a filling by messages, each a flow with the rate of its phase, which
 /// rises in proportion to the rate that the phase has alone.
 fn naive_rates(io: &IoJobs, phases: &[&Vec<Route>]) -> Vec<f64> {
-    let capacity = |resource: &str| match resource.starts_with("disk") {
-        true => io.bandwidths.disk,
-        false => io.bandwidths.link,
+    let capacity = |resource: &str| {
+        if resource.starts_with("disk") {
+            io.bandwidths.disk
+        } else {
+            io.bandwidths.link
+        }
     };
     let flows = |phase: &[Route]| {
         let mut flows = BTreeMap::new();

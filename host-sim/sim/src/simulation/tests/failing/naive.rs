@@ -285,12 +285,11 @@ impl NaiveRow {
         }
         let mut at = 1;
         while at < self.queue.len() && self.may_bypass() {
-            match self.attempt(at) {
-                true => {
-                    self.bypasses += 1;
-                    self.see_head();
-                }
-                false => at += 1,
+            if self.attempt(at) {
+                self.bypasses += 1;
+                self.see_head();
+            } else {
+                at += 1;
             }
         }
     }
@@ -298,9 +297,10 @@ impl NaiveRow {
     fn shortest_first(&mut self, threshold: Ticks) {
         while let Some(&head) = self.queue.first() {
             let estimate = |at: &usize| self.jobs[self.queue[*at]].estimate.unwrap_or(Ticks::MAX);
-            let at = match self.now - self.jobs[head].since >= threshold {
-                true => 0,
-                false => (0..self.queue.len()).min_by_key(estimate).unwrap(),
+            let at = if self.now - self.jobs[head].since >= threshold {
+                0
+            } else {
+                (0..self.queue.len()).min_by_key(estimate).unwrap()
             };
             if !self.attempt(at) {
                 break;
