@@ -144,7 +144,11 @@ pub(crate) fn template() -> Result<()> {
         let _inside = sh.push_dir("firmware/template");
         run!("cargo build --release --target-dir {folder}")?;
     }
-    run!("cargo build --package meshalloc-firmware --features serial --example smoke")?;
+    // In a folder of its own: another lane of `cargo xtask test` may be busy in that of the host.
+    run!(
+        "cargo build --package meshalloc-firmware --features serial --example smoke
+         --target-dir {folder}"
+    )?;
 
     // Free, unless another program takes it in the moment in between.
     let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
@@ -163,7 +167,7 @@ pub(crate) fn template() -> Result<()> {
     .arg(folder.join(TARGET).join("release/my-control-processor"))
     .stdin(Stdio::null());
     let mut qemu = qemu.spawn().context("qemu-system-arm cannot be started")?;
-    let smoke = target_dir().join("debug/examples/smoke");
+    let smoke = folder.join("debug/examples/smoke");
     let tried = reachable(port).and_then(|()| run!("{smoke} {line}"));
     qemu.kill()?;
     qemu.wait()?;
