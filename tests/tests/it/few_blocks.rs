@@ -97,7 +97,8 @@ fn run_all(scheduler: SchedulerKind, nodes_max: u32) {
             }
         }
     }
-    assert!(runs > 20, "{runs} runs");
+    // Short words have fewer of the meshes.
+    assert!(runs > 12, "{runs} runs");
 }
 
 #[test]
