@@ -91,7 +91,7 @@ pub struct Writer<'a> {
     len: usize,
     kind: ItemKind,
     items: u32,
-    /// Of the parts that were emitted.
+    /// The checksum of the parts that were emitted.
     checksum: Crc32,
     emit: &'a mut dyn FnMut(&[u8]),
 }

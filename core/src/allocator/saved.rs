@@ -171,7 +171,7 @@ pub struct RestoringAllocator<'a, 'm> {
     last_free: Link,
     /// The cells so far.
     cells: u32,
-    /// Of the parts that were taken.
+    /// The checksum of the parts that were taken.
     checksum: Crc32,
     outcome: Result<(), RestoreError>,
     is_finished: bool,

@@ -300,7 +300,7 @@ where
     open: Option<Open>,
     last_free: Option<Slot>,
     free: u32,
-    /// Of the parts that were taken.
+    /// The checksum of the parts that were taken.
     checksum: Crc32,
     outcome: Result<(), RestoreError>,
     is_finished: bool,

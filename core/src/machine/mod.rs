@@ -301,7 +301,7 @@ impl Machine {
         if shapes.len() > SHAPES_MAX {
             return Err(MachineError::TooManyShapes);
         }
-        // Of an earlier list nothing is left, so that equal descriptions have equal fields.
+        // This clears an earlier list, so that equal descriptions have equal fields.
         self.shapes = [Shape::UNUSED; SHAPES_MAX];
         let mut at = 0;
         while at < shapes.len() {

@@ -157,7 +157,7 @@ impl Parts<'_, '_, '_, '_> {
         (0..splits).rev().all(|before| {
             let part = (0..before).fold(whole, |part, _| split(part).0);
             let strip = split(part).1;
-            // Of a strip single processors are split off.
+            // A strip is split into single processors.
             let units = self.take_most(strip);
             units.is_some_and(|units| (0..units).all(|_| self.take(Sides::new(1, 1))))
         })

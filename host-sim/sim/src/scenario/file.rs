@@ -82,7 +82,7 @@ struct Reader<'r> {
 }
 
 impl<'r> Reader<'r> {
-    /// Of a file of this name with this text; files that it names are found by `locate`.
+    /// A reader of a file of this name with this text; `locate` finds files that it names.
     fn new(
         name: &'r Arc<str>,
         text: &'r str,

@@ -147,7 +147,7 @@ impl Study {
         points.collect()
     }
 
-    /// Of the point with this label, of which errors do not show what a command adds.
+    /// The origin of the point with this label; errors do not show what a command adds.
     fn origin(&self, label: &[(String, String)]) -> Origin {
         let is_given = |key: &str| {
             let mut axes = self
