@@ -9,14 +9,14 @@ mod saved;
 #[cfg(feature = "restore")]
 pub use saved::RestoringAllocator;
 
-use crate::blocks::Draft;
+use crate::allocation::{Allocation, AllocationError, ReleaseError, Tickets};
 #[cfg(feature = "restore")]
 use crate::checkpoint::{RestoreError, consistent};
+use crate::draft::Draft;
 use crate::error::{AllocateError, ConfigureError, IllegalProposal, PlaceError, Refusal};
 use crate::grid::{Block, Grid};
-use crate::handle::{Allocation, AllocationError, ReleaseError, Tickets};
 use crate::jobs::JobTable;
-use crate::machine::{Forms, Machine, largest_box};
+use crate::machine::{Description, Forms, largest_box};
 use crate::message::LargestReport;
 use crate::node::NodeId;
 use crate::occupancy::Occupancy;
@@ -131,12 +131,12 @@ impl<'m> Allocator<'m> {
 
     /// The same with pauses.
     pub(crate) fn largest_with(&mut self, pause: Option<&Pause<'_, 'm>>) -> LargestReport {
-        let (grid, machine) = (*self.occupancy.grid(), self.strategy.machine());
+        let (grid, description) = (*self.occupancy.grid(), self.strategy.description());
         let strategy = self.strategy.kind();
         self.occupancy.settle();
         let poll = || Pause::poll(pause, &self.occupancy, &self.pool);
         let block = largest_box(&self.occupancy, &poll);
-        let chips_max = machine.map_or(grid.nodes(), Machine::chips_max);
+        let chips_max = description.map_or(grid.nodes(), Description::chips_max);
         let free = self.occupancy.free().min(chips_max);
         let counts = strategy.counts_processors();
         let most = match block {
@@ -148,7 +148,7 @@ impl<'m> Allocator<'m> {
         };
         for processors in (1..=most).rev() {
             Pause::poll(pause, &self.occupancy, &self.pool);
-            if machine.is_some_and(|machine| !machine.may_be_legal(processors)) {
+            if description.is_some_and(|description| !description.may_be_legal(processors)) {
                 continue;
             }
             let chips = Request::chips(processors);
@@ -162,7 +162,7 @@ impl<'m> Allocator<'m> {
                 }
                 continue;
             }
-            for shape in Forms::new(machine, &grid, &chips, strategy.lays().turns()) {
+            for shape in Forms::new(description, &grid, &chips, strategy.lays().turns()) {
                 Pause::poll(pause, &self.occupancy, &self.pool);
                 if self.would_fit(&Request::new(shape), pause) {
                     return LargestReport {

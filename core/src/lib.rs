@@ -22,17 +22,17 @@ extern crate alloc;
 /// The version of [heapless](https://docs.rs/heapless) whose `Vec` is in public types.
 pub use heapless;
 
+mod allocation;
 mod allocator;
-mod blocks;
 #[cfg(feature = "restore")]
 mod checkpoint;
 pub mod checksum;
 pub mod controller;
 mod cube;
 mod delegate;
+mod draft;
 mod error;
 pub mod grid;
-mod handle;
 pub mod jobs;
 mod layout;
 pub mod machine;
@@ -55,23 +55,23 @@ mod view;
 mod search;
 mod word;
 
+pub use allocation::{Allocation, AllocationError, ReleaseError};
 pub use allocator::Allocator;
 #[cfg(feature = "restore")]
 pub use allocator::RestoringAllocator;
-pub use blocks::Draft;
 #[cfg(feature = "restore")]
 pub use checkpoint::{PART_MAX, RestoreError, SaveError};
 #[cfg(feature = "restore")]
 pub use controller::Restoring;
 pub use controller::{Commit, Controller};
 pub use cube::{Cube, CubeError};
+pub use draft::Draft;
 pub use error::{AllocateError, ConfigureError, Error, IllegalProposal, PlaceError, Refusal};
 pub use grid::{
     Block, DIMENSIONS_MAX, FormattedBlock, Grid, GridError, GridTextError, MESH_SIDE_MAX,
     NODES_MAX, Shape, ShapeError, Tuple,
 };
-pub use handle::{Allocation, AllocationError, ReleaseError};
-pub use machine::{Lays, Machine, MachineError, Placement, Slice};
+pub use machine::{Description, DescriptionError, Lays, Placement, Slice};
 pub use mesh::{Coord, Mesh, MeshSidesError, Sides, Submesh, SubmeshError};
 pub use message::{
     Answer, Capacity, Change, Configuration, Counts, Event, FaultReport, Happened, JobState,

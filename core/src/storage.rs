@@ -17,7 +17,7 @@ pub use provided::{Element, Provider};
 
 use crate::grid::{Grid, GridError};
 use crate::jobs::JobSlot;
-use crate::machine::Machine;
+use crate::machine::Description;
 use crate::occupancy::Occupancy;
 use crate::pool::{BlockCell, Link};
 use crate::strategy::list_of_cubes;
@@ -52,11 +52,11 @@ impl<'m> Memory<'m> {
     /// ```
     /// use meshalloc::storage::{HeapStorage, Needs};
     /// use meshalloc::{
-    ///     Change, Configuration, Controller, Error, JobId, Machine, Request, SchedulerKind, Shape,
-    ///     StrategyKind,
+    ///     Change, Configuration, Controller, Description, Error, JobId, Request, SchedulerKind,
+    ///     Shape, StrategyKind,
     /// };
     ///
-    /// let machine = Machine::preset("tpu-v4").expect("a preset");
+    /// let machine = Description::preset("tpu-v4").expect("a preset");
     /// let strategy = StrategyKind::Cubes { fold: false };
     /// let mut storage = HeapStorage::new(Needs::described(strategy, &machine, 100), 100);
     /// let configuration = Configuration {
@@ -76,8 +76,8 @@ impl<'m> Memory<'m> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub const fn describing(mut self, machine: &'m Machine) -> Self {
-        self.processors.workspace.describe(machine);
+    pub const fn describing(mut self, description: &'m Description) -> Self {
+        self.processors.workspace.describe(description);
         self
     }
 }
@@ -88,8 +88,8 @@ impl<'m> AllocatorMemory<'m> {
     /// only the slices that are legal there. A strategy of your own
     /// ([`Allocator::with_strategy`](crate::Allocator::with_strategy)) does not use it.
     #[must_use]
-    pub const fn describing(mut self, machine: &'m Machine) -> Self {
-        self.processors.workspace.describe(machine);
+    pub const fn describing(mut self, description: &'m Description) -> Self {
+        self.processors.workspace.describe(description);
         self
     }
 }
@@ -165,21 +165,25 @@ impl Needs {
     }
 
     /// [`Needs::of`] on the machine of a description.
-    pub const fn described(strategy: StrategyKind, machine: &Machine, jobs: usize) -> Needs {
-        let mut needs = Needs::of(strategy, machine.grid(), jobs);
-        if let Some(list) = list_of_cubes(strategy, machine) {
+    pub const fn described(
+        strategy: StrategyKind,
+        description: &Description,
+        jobs: usize,
+    ) -> Needs {
+        let mut needs = Needs::of(strategy, description.grid(), jobs);
+        if let Some(list) = list_of_cubes(strategy, description) {
             needs.list = list;
         }
         needs
     }
 
     /// [`Needs::of_build`] on the machine of a description.
-    pub const fn of_described(machine: &Machine, jobs: usize) -> Needs {
+    pub const fn of_described(description: &Description, jobs: usize) -> Needs {
         let mut most = Needs::LEAST;
         let mut strategies = StrategyKind::ALL;
         while let [strategy, rest @ ..] = strategies {
-            if strategy.is_built() && strategy.serves_described(machine) {
-                most = most.and(Needs::described(*strategy, machine, jobs));
+            if strategy.is_built() && strategy.serves_described(description) {
+                most = most.and(Needs::described(*strategy, description, jobs));
             }
             strategies = rest;
         }

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::grid::Shape;
 use crate::grid::{Block, Grid};
 use crate::jobs::{JobSlot, JobTable, Leases, Slot};
-use crate::machine::{Machine, Slice};
+use crate::machine::{Description, Slice};
 use crate::message::SliceReport;
 use crate::message::{
     Answer, BlockList, Capacity, Configuration, Counts, Event, Happened, JobList, JobReport,
@@ -35,7 +35,7 @@ pub(crate) struct Status<'a> {
     /// The entries that a strategy's list has room for.
     pub(crate) list: u32,
     /// The description of the machine.
-    pub(crate) machine: Option<&'a Machine>,
+    pub(crate) description: Option<&'a Description>,
 }
 
 /// A controller between two changes, or in the middle of one ([`Pauses`](crate::Pauses)).
@@ -143,7 +143,7 @@ impl<'a, 'm> View<'a, 'm> {
             Query::Slice { job } => Answer::Slice(self.slice_report(job)?),
             #[cfg(not(feature = "machine"))]
             Query::Slice { .. } => return Err(Error::MachinesNotBuilt),
-            Query::Largest if Machine::BUILT => {
+            Query::Largest if Description::BUILT => {
                 return Err(Error::Busy {
                     left: self.status.left.max(1),
                 });
@@ -231,9 +231,9 @@ impl<'a, 'm> View<'a, 'm> {
     pub fn slice(&self, job: JobId) -> Result<Slice, Error> {
         let (_, entry) = self.find(job)?;
         let blocks = self.blocks(job);
-        let (machine, grid) = (self.description(), self.occupancy.grid());
+        let (description, grid) = (self.description(), self.occupancy.grid());
         let slice = Slice::of(
-            machine,
+            description,
             grid,
             self.status.strategy,
             entry.request(),
@@ -303,18 +303,18 @@ impl<'a, 'm> View<'a, 'm> {
     }
 
     /// The description of the machine, if the controller was lent one.
-    pub const fn description(&self) -> Option<&'a Machine> {
-        if Machine::BUILT {
-            self.status.machine
+    pub const fn description(&self) -> Option<&'a Description> {
+        if Description::BUILT {
+            self.status.description
         } else {
             None
         }
     }
 
-    /// A digest (`Machine::digest`) of the description of the machine; `None` without a
+    /// A digest (`Description::digest`) of the description of the machine; `None` without a
     /// description.
     pub fn digest(&self) -> Option<u32> {
-        self.description().map(Machine::digest)
+        self.description().map(Description::digest)
     }
 
     /// The machine, the strategy and the scheduler.

@@ -223,7 +223,7 @@ pub struct Greeting {
     pub schedulers: Vec<SchedulerKind, SCHEDULERS_MAX>,
     /// What it serves at present, and how.
     pub configuration: Configuration,
-    /// The digest of the description of its machine (`Machine::digest`), if it has one. It then
+    /// The digest of the description of its machine (`Description::digest`), if it has one. It then
     /// serves no other machine.
     pub description: Option<u32>,
     /// The longest frame it takes, in bytes on the line with both delimiters.

@@ -5,7 +5,9 @@ use std::num::NonZeroU64;
 use std::path::Path;
 
 use meshalloc::storage::{HeapStorage, Needs};
-use meshalloc::{Change, Commit, Configuration, Controller, Flags, Grid, Machine, Mesh, NodeId};
+use meshalloc::{
+    Change, Commit, Configuration, Controller, Description, Flags, Grid, Mesh, NodeId,
+};
 use meshalloc_host_sim::replay;
 use meshalloc_sim::scenario::{Foreign, Study};
 use meshalloc_sim::workload::{Columns, Log, LogForm, LogOptions};
@@ -104,7 +106,7 @@ fn carry_out(configuration: Configuration, changes: &[Change]) {
     // As many cubes as there can be of more than one processor a side.
     let cube = |&side: &u16| (2..=side).find(|&of| side.is_multiple_of(of)).unwrap_or(1);
     let cube: Vec<u16> = machine.sides().iter().map(cube).collect();
-    let described = Machine::new(machine).and_then(|machine| machine.with_cube(&cube));
+    let described = Description::new(machine).and_then(|machine| machine.with_cube(&cube));
     let described = described.ok().filter(|it| strategy.serves_described(it));
     let needs = match &described {
         Some(described) => Needs::described(strategy, described, JOBS),

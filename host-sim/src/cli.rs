@@ -453,7 +453,7 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
     let controlled = settings.controlled()?;
     let (machine, strategy) = (controlled.machine, controlled.strategies[0]);
     let description = controlled.description.as_ref();
-    let description = description.map(|description| &description.machine);
+    let description = description.map(|description| &description.description);
     // A picture between the objects would be in the way of a program that reads them.
     let for_people = args.quiet || io::stdout().is_terminal();
     let plot = args.plot.as_deref();

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, Command};
 use clap_complete::Shell;
-use meshalloc::{Machine, SchedulerKind, StrategyKind};
+use meshalloc::{Description, SchedulerKind, StrategyKind};
 
 use crate::identity::PROGRAM;
 use meshalloc_sim::metrics::Metric;
@@ -96,7 +96,7 @@ pub(crate) fn values(key: &str) -> Vec<&'static str> {
             names.chain(["all"]).collect()
         }
         "scheduler" => SchedulerKind::INFO.iter().map(|info| info.name).collect(),
-        "machine" => Machine::PRESETS.to_vec(),
+        "machine" => Description::PRESETS.to_vec(),
         "side-lengths" => of(SideDistribution::LIST),
         "service" => of(ServiceDistribution::LIST),
         "dims" | "radices" => of(CubeDistribution::LIST),

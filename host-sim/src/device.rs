@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
 use meshalloc::{
-    Answer, Block, Change, Configuration, Error, Event, Happened, JobId, JobState, Machine,
+    Answer, Block, Change, Configuration, Description, Error, Event, Happened, JobId, JobState,
     Outcome, Query,
 };
 use meshalloc_firmware::client::{Client, ClientError, Endpoint, Line, Options, serial_ports};
@@ -134,7 +134,7 @@ struct Device<'o, 'd> {
     endpoint: Endpoint,
     client: Board,
     configuration: Configuration,
-    description: Option<&'d Machine>,
+    description: Option<&'d Description>,
     json: bool,
     output: &'o mut dyn Write,
 }
@@ -201,11 +201,13 @@ fn lost(endpoint: &Endpoint, error: &ClientError) -> Failure {
 }
 
 /// The built-in description of the controller's machine, if it was built for one.
-fn described(greeting: &Greeting) -> Result<Option<Machine>, String> {
+fn described(greeting: &Greeting) -> Result<Option<Description>, String> {
     let Some(digest) = greeting.description else {
         return Ok(None);
     };
-    let mut known = Machine::PRESETS.into_iter().filter_map(Machine::preset);
+    let mut known = Description::PRESETS
+        .into_iter()
+        .filter_map(Description::preset);
     let known = known.find(|machine| machine.digest() == digest);
     known.map(Some).ok_or_else(|| {
         format!(

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use meshalloc::{Change, Configuration, Error, Machine, Outcome, StrategyKind};
+use meshalloc::{Change, Configuration, Description, Error, Outcome, StrategyKind};
 use meshalloc_firmware::client::{Client, ClientError, Endpoint, Line, Options};
 use meshalloc_firmware::protocol::{Greeting, ProtocolError};
 
@@ -121,7 +121,7 @@ impl Backends for LineBackends {
     fn with(
         &mut self,
         configuration: Configuration,
-        description: Option<&Machine>,
+        description: Option<&Description>,
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError> {
         self.check_description(description)?;
@@ -187,9 +187,9 @@ const fn ends_control(error: &ClientError) -> bool {
 
 impl LineBackends {
     /// Whether the controller was built for this description, or for none.
-    fn check_description(&self, expected: Option<&Machine>) -> Result<(), BackendError> {
+    fn check_description(&self, expected: Option<&Description>) -> Result<(), BackendError> {
         let built = self.client.greeting().description;
-        let expected = expected.map(Machine::digest);
+        let expected = expected.map(Description::digest);
         if built == expected {
             return Ok(());
         }

@@ -3,11 +3,11 @@
 use std::io::{self, Write};
 
 use clap::ValueEnum;
-use meshalloc::{Machine, SchedulerKind, StrategyKind};
+use meshalloc::{Description, SchedulerKind, StrategyKind};
 
 use crate::report;
 use crate::settings::Format;
-use meshalloc_sim::machine::Description;
+use meshalloc_sim::machine::Described;
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::wording::{any_of, wrapped};
 use meshalloc_sim::workload::distributions::DistributionInfo;
@@ -167,9 +167,9 @@ fn schedulers(output: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-pub(crate) fn presets() -> impl Iterator<Item = Description> {
-    let presets = Machine::PRESETS.into_iter();
-    presets.filter_map(|name| Some(Description::new(name, Machine::preset(name)?)))
+pub(crate) fn presets() -> impl Iterator<Item = Described> {
+    let presets = Description::PRESETS.into_iter();
+    presets.filter_map(|name| Some(Described::new(name, Description::preset(name)?)))
 }
 
 fn machines(output: &mut dyn Write) -> io::Result<()> {

@@ -301,7 +301,7 @@ fn map(
     let machine = experiment.machine;
     let configuration = experiment.configuration(strategy, 0);
     let description = experiment.description.as_ref();
-    let description = description.map(|description| &description.machine);
+    let description = description.map(|description| &description.description);
     let plan = layout::Plan::of(machine, description);
     let workload = &experiment.workload;
     let mut jobs = workload.jobs(experiment.seed, 0)?;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use clap::builder::ValueHint;
 use clap::{Arg, Args};
-use meshalloc::{Configuration, Machine, StrategyKind};
+use meshalloc::{Configuration, Description, StrategyKind};
 
 use crate::completion::Known;
 use crate::failure::{self, Failure};
@@ -304,7 +304,7 @@ impl<B: Backends> Backends for Timed<'_, B> {
     fn with(
         &mut self,
         configuration: Configuration,
-        description: Option<&Machine>,
+        description: Option<&Description>,
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError> {
         let mut elapsed = Duration::ZERO;

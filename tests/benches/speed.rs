@@ -25,7 +25,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use cpu_time::ThreadTime;
-use meshalloc::{Change, Configuration, Controller, Machine, StrategyKind, Ticks};
+use meshalloc::{Change, Configuration, Controller, Description, StrategyKind, Ticks};
 use meshalloc_sim::backend::{
     Around, Backend, BackendError, Backends, InProcess, InProcessBackends, heap_storage,
 };
@@ -84,7 +84,7 @@ impl Backends for RecorderBackends {
     fn with(
         &mut self,
         configuration: Configuration,
-        _: Option<&Machine>,
+        _: Option<&Description>,
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError> {
         self.configuration = Some(configuration);

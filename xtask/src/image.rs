@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use meshalloc::{Machine, SchedulerKind, StrategyKind};
+use meshalloc::{Description, SchedulerKind, StrategyKind};
 use meshalloc_firmware::boards::{BOARDS, Info};
 use object::read::elf::{ElfFile32, SectionHeader};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol, elf};
@@ -162,7 +162,7 @@ pub(crate) const DESCRIBED: &str = "tpu-v4";
 /// The strategies that serve a machine in some image. A board knows the presets, of which none has
 /// the placements of `torus3d`.
 pub(crate) fn strategies() -> impl Iterator<Item = StrategyKind> + Clone {
-    let machine = Machine::preset(DESCRIBED).expect("a preset");
+    let machine = Description::preset(DESCRIBED).expect("a preset");
     let kinds = StrategyKind::ALL.iter().copied();
     kinds.filter(move |&kind| !kind.serves().needs_description() || kind.serves_described(&machine))
 }

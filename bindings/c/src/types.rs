@@ -3,7 +3,7 @@
 use core::num::NonZeroU64;
 
 #[cfg(feature = "machine")]
-use meshalloc::Machine as Description;
+use meshalloc::Description;
 #[cfg(feature = "machine")]
 use meshalloc::message::LargestReport;
 use meshalloc::message::{JobList as CoreJobList, JobReport, LIST_JOBS_MAX};

@@ -34,7 +34,7 @@ self_cell!(
 );
 
 /// The memory of an allocator or a controller, and the description of its machine, if it has one.
-pub(crate) type Owner = (MutBorrow<HeapStorage>, Option<meshalloc::Machine>);
+pub(crate) type Owner = (MutBorrow<HeapStorage>, Option<meshalloc::Description>);
 
 /// The same expression for both kinds of allocator.
 macro_rules! either {
@@ -110,7 +110,7 @@ pub(crate) enum Chosen<'py> {
 pub(crate) fn owner(
     strategy: StrategyKind,
     grid: &Grid,
-    description: Option<meshalloc::Machine>,
+    description: Option<meshalloc::Description>,
     running: usize,
     jobs: usize,
 ) -> Owner {

@@ -70,7 +70,7 @@ pub(crate) struct Machine {
     /// Its processors.
     pub(crate) grid: Grid,
     /// Its rules, if it has some.
-    pub(crate) description: Option<meshalloc::Machine>,
+    pub(crate) description: Option<meshalloc::Description>,
 }
 
 /// How machines are named.
@@ -128,8 +128,8 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Machine {
         let read = source.and_then(|source| source.read());
         let described = read.map_err(|reason| misuse(format!("machine {object:?}: {reason}")))?;
         Ok(Machine {
-            grid: *described.machine.grid(),
-            description: Some(described.machine),
+            grid: *described.description.grid(),
+            description: Some(described.description),
         })
     }
 }

@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use meshalloc::{Configuration, Machine, StrategyKind};
+use meshalloc::{Configuration, Description, StrategyKind};
 use meshalloc_sim::backend::own::{self, Queued, StrategyBackends};
 use meshalloc_sim::backend::{Backend, BackendError, Backends, InProcessBackends, PolicyBackends};
 use meshalloc_sim::experiment::{self, Experiment, ExperimentError, Progress};
@@ -260,7 +260,7 @@ impl Backends for Lent<'_> {
     fn with(
         &mut self,
         configuration: Configuration,
-        description: Option<&Machine>,
+        description: Option<&Description>,
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError> {
         let (shared, unit) = (self.shared, self.unit);

@@ -4,12 +4,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::Allocator;
+use crate::allocation::{Allocation, AllocationError};
 use crate::checkpoint::{
     ALLOCATOR_FORMAT, ItemKind, Numbers, Reader, RestoreError, Writer, block_from_ends, consistent,
 };
 use crate::checksum::Crc32;
 use crate::grid::{Block, Grid};
-use crate::handle::{Allocation, AllocationError};
 use crate::node::NodeId;
 use crate::pool::{Link, NONE};
 use crate::strategy::{Strategy, StrategyKind};

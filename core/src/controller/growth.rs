@@ -136,8 +136,8 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
 
     /// The number of cubes of the machine, if its description has some.
     fn cubes(&self) -> Option<u32> {
-        let machine = self.strategy().description()?;
-        Some(MachineCubes::of(machine)?.count as u32)
+        let description = self.strategy().description()?;
+        Some(MachineCubes::of(description)?.count as u32)
     }
 
     /// Whether blocks may be reserved for jobs that wait, not just a number of processors.

@@ -19,10 +19,10 @@ pub use commit::{Commit, OnCommit};
 #[cfg(feature = "restore")]
 pub use state::Restoring;
 
+use crate::allocation::Tickets;
 use crate::allocator::Allocator;
 use crate::error::{ConfigureError, Error, IllegalProposal, Refusal};
 use crate::grid::{Block, Grid};
-use crate::handle::Tickets;
 use crate::jobs::{Cell, JobSlot, JobTable, Leases, Slot};
 use crate::message::{Answer, Capacity, Change, Configuration, Counts, Outcome, Query, Statistics};
 use crate::occupancy::Occupancy;
@@ -116,7 +116,7 @@ fn status<'a, S: ServedStrategy + 'a>(
         left,
         counts,
         list: strategy.list_capacity(),
-        machine: strategy.description(),
+        description: strategy.description(),
     }
 }
 
@@ -629,8 +629,9 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
         self.counts.refused += 1;
         #[cfg(feature = "machine")]
         if refusal == Refusal::NotLegal {
-            let machine = self.strategy().description();
-            let nearest = machine.map_or([None; _], |machine| machine.nearest(_request));
+            let description = self.strategy().description();
+            let nearest =
+                description.map_or([None; _], |description| description.nearest(_request));
             return Error::NotLegal { nearest };
         }
         refusal.into()

@@ -8,7 +8,7 @@ use std::vec;
 use std::vec::Vec;
 
 use super::*;
-use crate::blocks::Draft;
+use crate::draft::Draft;
 use crate::grid::Block;
 use crate::mesh::Submesh;
 use crate::pool::{BlockCell, BlockPool};

@@ -17,7 +17,7 @@
 //! S. Chen and others, "Toward Co-adapting Machine Learning Job Shape and Cluster Topology",
 //! arXiv:2510.03891, for folding.
 
-use super::{DESCRIBED_MAX, Extents, Machine, padded, volume};
+use super::{DESCRIBED_MAX, Description, Extents, padded, volume};
 use crate::grid::{Grid, Shape};
 use crate::request::{Flags, Request};
 use crate::search::orders::next_order;
@@ -110,7 +110,7 @@ impl Key {
 ///
 /// On a machine of more than [`DESCRIBED_MAX`] dimensions there is no shape for a number of chips.
 pub(crate) struct Forms<'a> {
-    machine: Option<&'a Machine>,
+    description: Option<&'a Description>,
     grid: &'a Grid,
     request: &'a Request,
     /// Whether the ascending order stands for all.
@@ -122,24 +122,24 @@ pub(crate) struct Forms<'a> {
 impl<'a> Forms<'a> {
     /// `turns`: whether the strategy turns requests ([`Lays::turns`]).
     pub(crate) fn new(
-        machine: Option<&'a Machine>,
+        description: Option<&'a Description>,
         grid: &'a Grid,
         request: &'a Request,
         turns: bool,
     ) -> Self {
         Forms {
-            machine,
+            description,
             grid,
             request,
-            turns: turns && may_turn(request, machine),
+            turns: turns && may_turn(request, description),
             last: None,
             is_done: false,
         }
     }
 
     fn is_legal(&self, sides: &Extents) -> bool {
-        match self.machine {
-            Some(machine) => machine.is_legal(sides),
+        match self.description {
+            Some(description) => description.is_legal(sides),
             None => {
                 let mut ours = padded(self.grid.sides());
                 if self.turns {
@@ -163,8 +163,8 @@ impl Iterator for Forms<'_> {
         if !self.request.flags.contains(Flags::CHIPS) {
             self.is_done = true;
             let shape = self.request.shape;
-            let is_legal = match self.machine {
-                Some(machine) => machine.is_legal(&padded(&shape.extents())),
+            let is_legal = match self.description {
+                Some(description) => description.is_legal(&padded(&shape.extents())),
                 None => true,
             };
             return is_legal.then_some(shape);
@@ -174,7 +174,7 @@ impl Iterator for Forms<'_> {
             return None;
         }
         // A slice of cubes may be longer than the machine.
-        let longest = match self.machine {
+        let longest = match self.description {
             Some(_) => u16::MAX,
             None => self.grid.sides().iter().copied().max().unwrap_or(1),
         };
@@ -194,8 +194,8 @@ impl Iterator for Forms<'_> {
 
 /// Whether the extents of a request may lie along other dimensions than those for which they are
 /// named.
-pub(crate) fn may_turn(request: &Request, machine: Option<&Machine>) -> bool {
-    request.may_rotate() && machine.is_none_or(|machine| machine.rotate)
+pub(crate) fn may_turn(request: &Request, description: Option<&Description>) -> bool {
+    request.may_rotate() && description.is_none_or(|description| description.rotate)
 }
 
 /// Which extents of a shape, a bit for each, must have a ring by the demand of a request. Those up
@@ -287,13 +287,13 @@ pub(crate) struct Trials<'a> {
 impl<'a> Trials<'a> {
     pub(crate) fn new(
         lays: Lays,
-        machine: Option<&'a Machine>,
+        description: Option<&'a Description>,
         grid: &'a Grid,
         request: &Request,
         shape: Shape,
     ) -> Self {
         let demanded = demanded_rings(request, shape);
-        let rotates = may_turn(request, machine);
+        let rotates = may_turn(request, description);
         let (is_cubes, folds, gives_rings) = match lays {
             Lays::Anywhere | Lays::Connected | Lays::InBlocks => (false, false, false),
             Lays::Box { rings, .. } => (false, false, rings),
@@ -306,7 +306,9 @@ impl<'a> Trials<'a> {
         Trials {
             grid,
             n: n.min(DESCRIBED_MAX),
-            cube: machine.filter(|_| is_cubes).and_then(Machine::cube_extents),
+            cube: description
+                .filter(|_| is_cubes)
+                .and_then(Description::cube_extents),
             named: padded(&shape.extents()),
             demanded,
             turns: rotates && lays.turns(),

@@ -1,5 +1,5 @@
-//! Machines of today: [`Machine`] describes a machine of which only certain slices are given, and
-//! [`Slice`] what a job was given.
+//! Machines of today: [`Description`] has the grid and the rules of a machine of which only certain
+//! slices are given, and [`Slice`] what a job was given.
 //!
 //! A grid says which processors are neighbours. The description adds the operator's rules: which
 //! shapes are legal, where a slice may begin, and how cubes of processors are joined by optical
@@ -10,7 +10,7 @@
 //!
 //! N. Jouppi and others, "TPU v4: An Optically Reconfigurable Supercomputer for Machine Learning
 //! with Hardware Support for Embeddings", ISCA 2023, section 2, for cubes and rings; the vendors'
-//! configuration pages (2023 to 2026) for the legal shapes of [`Machine::preset`].
+//! configuration pages (2023 to 2026) for the legal shapes of [`Description::preset`].
 
 mod forms;
 mod largest;
@@ -36,10 +36,10 @@ use crate::texts::texts;
 
 /// The most dimensions of a described machine.
 pub const DESCRIBED_MAX: usize = 4;
-/// The most shapes in [`Machine::shapes`].
+/// The most shapes in [`Description::shapes`].
 pub const SHAPES_MAX: usize = 16;
-/// The most entries in [`Machine::placements`]: few in a build without the feature `alloc`, where
-/// descriptions are in the flash of a board.
+/// The most entries in [`Description::placements`]: few in a build without the feature `alloc`,
+/// where descriptions are in the flash of a board.
 pub const PLACEMENTS_MAX: usize = if cfg!(feature = "alloc") { 256 } else { 16 };
 
 /// A number for each dimension, 1 from the last dimension on.
@@ -95,20 +95,20 @@ impl Placement {
         dims: &[u16],
         seed: &[u16],
         spacing: &[u16],
-    ) -> Result<Placement, MachineError> {
+    ) -> Result<Placement, DescriptionError> {
         let n = dims.len();
         if n == 0
             || n > DESCRIBED_MAX
             || (seed.len() != n && !seed.is_empty())
             || (spacing.len() != n && !spacing.is_empty())
         {
-            return Err(MachineError::Dimensions);
+            return Err(DescriptionError::Dimensions);
         }
         let mut placement = Placement::UNUSED;
         let mut at = 0;
         while at < n {
             if dims[at] == 0 {
-                return Err(MachineError::NoSide);
+                return Err(DescriptionError::NoSide);
             }
             placement.dims[at] = dims[at];
             placement.spacing[at] = dims[at];
@@ -147,8 +147,8 @@ impl Placement {
 /// The description of a machine: its grid, and the slices that are given.
 ///
 /// ```
-/// use meshalloc::{Flags, Machine, Request, Refusal, Shape, StrategyKind};
-/// let machine = Machine::preset("tpu-v4").expect("a preset");
+/// use meshalloc::{Description, Flags, Request, Refusal, Shape, StrategyKind};
+/// let machine = Description::preset("tpu-v4").expect("a preset");
 /// let cubes = StrategyKind::Cubes { fold: false };
 /// let request = |extents: &[u16]| Request::new(Shape::new(extents).expect("a shape"));
 /// assert_eq!(machine.check(cubes, &request(&[4, 8, 4])), Ok(()));
@@ -159,7 +159,7 @@ impl Placement {
 /// assert_eq!(machine.check(cubes, &Request::chips(192)), Ok(()));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Machine {
+pub struct Description {
     grid: Grid,
     /// Whether a request may be turned.
     rotate: bool,
@@ -171,7 +171,7 @@ pub struct Machine {
     /// All other legal shapes have sides that are multiples of this.
     multiple: Option<Extents>,
     /// A slice begins at multiples of this, or of its own side where that is smaller;
-    /// [`Machine::steps`].
+    /// [`Description::steps`].
     align: Extents,
     /// The most processors of a slice.
     chips_max: u32,
@@ -182,7 +182,7 @@ pub struct Machine {
 /// Why there is no such description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum MachineError {
+pub enum DescriptionError {
     /// The machine has more dimensions than [`DESCRIBED_MAX`], or something of it has another
     /// number of them.
     Dimensions,
@@ -199,14 +199,14 @@ pub enum MachineError {
     Placement,
 }
 
-texts! { MachineError: {
-    MachineError::Dimensions =>
+texts! { DescriptionError: {
+    DescriptionError::Dimensions =>
         "expected 1 to 4 numbers, and as many as the machine has dimensions";
-    MachineError::NoSide => "a side is 0, expected at least 1";
-    MachineError::TooManyShapes => "more than 16 shapes";
-    MachineError::TooManyPlacements => "more than 256 placements, or 16 without `alloc`";
-    MachineError::CubeSide => "a side of the machine is not a multiple of the cube's side";
-    MachineError::Placement =>
+    DescriptionError::NoSide => "a side is 0, expected at least 1";
+    DescriptionError::TooManyShapes => "more than 16 shapes";
+    DescriptionError::TooManyPlacements => "more than 256 placements, or 16 without `alloc`";
+    DescriptionError::CubeSide => "a side of the machine is not a multiple of the cube's side";
+    DescriptionError::Placement =>
         "a placement or its spacing is longer than a side of the machine, its seed is outside, or \
          it wraps around where the machine does not";
 } }
@@ -221,7 +221,7 @@ macro_rules! attempt {
     };
 }
 
-impl Machine {
+impl Description {
     /// Whether controllers of this build keep the rules of descriptions.
     pub(crate) const BUILT: bool = cfg!(feature = "machine");
 
@@ -230,11 +230,11 @@ impl Machine {
     /// # Errors
     ///
     /// `Dimensions` if the grid has more dimensions than [`DESCRIBED_MAX`].
-    pub const fn new(grid: Grid) -> Result<Machine, MachineError> {
+    pub const fn new(grid: Grid) -> Result<Description, DescriptionError> {
         if grid.dimensions() > DESCRIBED_MAX {
-            return Err(MachineError::Dimensions);
+            return Err(DescriptionError::Dimensions);
         }
-        Ok(Machine {
+        Ok(Description {
             grid,
             rotate: true,
             cube: None,
@@ -249,15 +249,15 @@ impl Machine {
     }
 
     /// A number for each dimension, each at least 1.
-    const fn sides_of(&self, numbers: &[u16]) -> Result<Extents, MachineError> {
+    const fn sides_of(&self, numbers: &[u16]) -> Result<Extents, DescriptionError> {
         if numbers.len() != self.grid.dimensions() {
-            return Err(MachineError::Dimensions);
+            return Err(DescriptionError::Dimensions);
         }
         let mut sides = [1; DESCRIBED_MAX];
         let mut at = 0;
         while at < numbers.len() {
             if numbers[at] == 0 {
-                return Err(MachineError::NoSide);
+                return Err(DescriptionError::NoSide);
             }
             sides[at] = numbers[at];
             at += 1;
@@ -267,7 +267,7 @@ impl Machine {
 
     /// The same machine whose requests are turned only if `rotate`. By default they are.
     #[must_use]
-    pub const fn with_rotation(mut self, rotate: bool) -> Machine {
+    pub const fn with_rotation(mut self, rotate: bool) -> Description {
         self.rotate = rotate;
         self
     }
@@ -277,12 +277,12 @@ impl Machine {
     /// # Errors
     ///
     /// `Dimensions`, `NoSide`, `CubeSide`.
-    pub const fn with_cube(mut self, cube: &[u16]) -> Result<Machine, MachineError> {
+    pub const fn with_cube(mut self, cube: &[u16]) -> Result<Description, DescriptionError> {
         let cube = attempt!(self.sides_of(cube));
         let mut at = 0;
         while at < DESCRIBED_MAX {
             if !self.grid.side(at).is_multiple_of(cube[at]) {
-                return Err(MachineError::CubeSide);
+                return Err(DescriptionError::CubeSide);
             }
             at += 1;
         }
@@ -290,26 +290,26 @@ impl Machine {
         Ok(self)
     }
 
-    /// The same machine, in which these shapes are legal. With [`Machine::with_multiple`] they are
-    /// the only ones that are not multiples, else the only ones at all.
+    /// The same machine, in which these shapes are legal. With [`Description::with_multiple`] they
+    /// are the only ones that are not multiples, else the only ones at all.
     ///
     /// # Errors
     ///
     /// `TooManyShapes`; `Dimensions` if a shape has more extents than the machine has dimensions;
     /// `NoSide`.
-    pub const fn with_shapes(mut self, shapes: &[Shape]) -> Result<Machine, MachineError> {
+    pub const fn with_shapes(mut self, shapes: &[Shape]) -> Result<Description, DescriptionError> {
         if shapes.len() > SHAPES_MAX {
-            return Err(MachineError::TooManyShapes);
+            return Err(DescriptionError::TooManyShapes);
         }
         // This clears an earlier list, so that equal descriptions have equal fields.
         self.shapes = [Shape::UNUSED; SHAPES_MAX];
         let mut at = 0;
         while at < shapes.len() {
             if shapes[at].len() > self.grid.dimensions() {
-                return Err(MachineError::Dimensions);
+                return Err(DescriptionError::Dimensions);
             }
             if shapes[at].area() == 0 {
-                return Err(MachineError::NoSide);
+                return Err(DescriptionError::NoSide);
             }
             self.shapes[at] = shapes[at];
             at += 1;
@@ -323,7 +323,10 @@ impl Machine {
     /// # Errors
     ///
     /// `Dimensions`, `NoSide`.
-    pub const fn with_multiple(mut self, multiple: &[u16]) -> Result<Machine, MachineError> {
+    pub const fn with_multiple(
+        mut self,
+        multiple: &[u16],
+    ) -> Result<Description, DescriptionError> {
         self.multiple = Some(attempt!(self.sides_of(multiple)));
         Ok(self)
     }
@@ -339,14 +342,14 @@ impl Machine {
     /// # Errors
     ///
     /// `Dimensions`, `NoSide`.
-    pub const fn with_align(mut self, align: &[u16]) -> Result<Machine, MachineError> {
+    pub const fn with_align(mut self, align: &[u16]) -> Result<Description, DescriptionError> {
         self.align = attempt!(self.sides_of(align));
         Ok(self)
     }
 
     /// The same machine, whose slices have at most this number of processors.
     #[must_use]
-    pub const fn with_chips_max(mut self, chips: u32) -> Machine {
+    pub const fn with_chips_max(mut self, chips: u32) -> Description {
         let nodes = self.grid.nodes();
         self.chips_max = if chips < nodes { chips } else { nodes };
         self
@@ -362,9 +365,9 @@ impl Machine {
     pub const fn with_placements(
         mut self,
         placements: &[Placement],
-    ) -> Result<Machine, MachineError> {
+    ) -> Result<Description, DescriptionError> {
         if placements.len() > PLACEMENTS_MAX {
-            return Err(MachineError::TooManyPlacements);
+            return Err(DescriptionError::TooManyPlacements);
         }
         self.placements = [Placement::UNUSED; PLACEMENTS_MAX];
         let mut len = 0;
@@ -381,7 +384,7 @@ impl Machine {
                         && dims <= spacing
                     || dims == side && spacing == side && seed == 0;
                 if dims > side || seed >= side || spacing > side || !is_whole {
-                    return Err(MachineError::Placement);
+                    return Err(DescriptionError::Placement);
                 }
                 dimension += 1;
             }
@@ -445,7 +448,8 @@ impl Machine {
         self.cube.as_ref()
     }
 
-    /// At multiples of what a slice of these sides begins, by dimension: [`Machine::with_align`].
+    /// At multiples of what a slice of these sides begins, by dimension:
+    /// [`Description::with_align`].
     pub(crate) fn steps(&self, sides: &[u16]) -> Extents {
         let sides = padded(sides);
         let is_apt = |host: &Extents| {
@@ -577,7 +581,7 @@ impl Machine {
     /// # Errors
     ///
     /// - `NotLegal`: no slice of the shape, or of the number of chips, is given;
-    ///   [`Machine::nearest`] has the nearest ones.
+    ///   [`Description::nearest`] has the nearest ones.
     /// - `TooManyExtents`: the shape has more extents than the machine has dimensions.
     /// - `NoRing`: no slice of the shape has the demanded rings, or the strategy gives no rings.
     pub fn check(&self, strategy: impl Into<Lays>, request: &Request) -> Result<(), Refusal> {

@@ -1,16 +1,16 @@
-//! Machines as their vendors publish them: [`Machine::preset`].
+//! Machines as their vendors publish them: [`Description::preset`].
 
-use super::{Machine, MachineError};
+use super::{Description, DescriptionError};
 use crate::grid::{Grid, GridError, Shape, ShapeError};
 
 /// A description that is made at compile time.
 macro_rules! described {
     ($grid:expr $(, $method:ident($($argument:expr),*))*) => {{
-        let Ok(machine) = Machine::new(known($grid)) else {
+        let Ok(description) = Description::new(known($grid)) else {
             panic!("a preset has few dimensions");
         };
-        $(let machine = built(machine.$method($($argument),*));)*
-        machine
+        $(let description = built(description.$method($($argument),*));)*
+        description
     }};
 }
 
@@ -21,9 +21,9 @@ const fn known(grid: Result<Grid, GridError>) -> Grid {
     }
 }
 
-const fn built(machine: Result<Machine, MachineError>) -> Machine {
-    match machine {
-        Ok(machine) => machine,
+const fn built(description: Result<Description, DescriptionError>) -> Description {
+    match description {
+        Ok(description) => description,
         Err(_) => panic!("a preset is described correctly"),
     }
 }
@@ -40,7 +40,7 @@ macro_rules! shapes {
     ($([$($extent:literal),*]),*) => { &[$(shape(Shape::new(&[$($extent),*]))),*] };
 }
 
-const TPU_V3: Machine = described!(
+const TPU_V3: Description = described!(
     Grid::torus(&[32, 32]),
     // The sides are powers of two, at most one doubling apart.
     with_shapes(shapes!(
@@ -54,7 +54,7 @@ const TPU_V3: Machine = described!(
     ))
 );
 
-const TPU_V4: Machine = described!(
+const TPU_V4: Description = described!(
     Grid::torus(&[16, 16, 16]),
     with_cube(&[4, 4, 4]),
     with_shapes(shapes!(
@@ -70,7 +70,7 @@ const TPU_V4: Machine = described!(
     with_align(&[2, 2, 1])
 );
 
-const TPU_V5E: Machine = described!(
+const TPU_V5E: Description = described!(
     Grid::torus(&[16, 16]),
     with_shapes(shapes!(
         [1, 1],
@@ -86,7 +86,7 @@ const TPU_V5E: Machine = described!(
     with_align(&[2, 4])
 );
 
-const TPU_V5P: Machine = described!(
+const TPU_V5P: Description = described!(
     Grid::torus(&[16, 20, 28]),
     with_cube(&[4, 4, 4]),
     with_shapes(shapes!([2, 2, 1], [2, 2, 2], [2, 2, 4], [2, 4, 4])),
@@ -96,7 +96,7 @@ const TPU_V5P: Machine = described!(
 )
 .with_chips_max(6144);
 
-const TPU_V7X: Machine = described!(
+const TPU_V7X: Description = described!(
     Grid::torus(&[16, 24, 24]),
     with_cube(&[4, 4, 4]),
     with_shapes(shapes!([2, 2, 1], [2, 2, 2], [2, 2, 4], [2, 4, 4])),
@@ -106,16 +106,16 @@ const TPU_V7X: Machine = described!(
 )
 .with_rotation(false);
 
-const TRN2_ULTRA: Machine = described!(
+const TRN2_ULTRA: Description = described!(
     Grid::torus(&[4, 4, 4]),
     // Whole instances.
     with_multiple(&[4, 4, 1])
 )
 .with_rotation(false);
 
-const GALAXY: Machine = described!(Grid::mesh(&[8, 4]));
+const GALAXY: Description = described!(Grid::mesh(&[8, 4]));
 
-impl Machine {
+impl Description {
     /// The names of the presets.
     pub const PRESETS: [&str; 8] = [
         "tpu-v3",
@@ -140,7 +140,7 @@ impl Machine {
     /// | `tpu-v7x` | torus 16x24x24, cubes of 4x4x4 | 2x2x1, 2x2x2, 2x2x4, 2x4x4, partitions of a cube; multiples of 4x4x4 |
     /// | `trn2-ultra` | torus 4x4x4 | 4x4x1, 4x4x2, 4x4x3, 4x4x4 |
     /// | `galaxy` | mesh 8x4 | any |
-    pub const fn preset(name: &str) -> Option<Machine> {
+    pub const fn preset(name: &str) -> Option<Description> {
         match name.as_bytes() {
             b"tpu-v3" => Some(TPU_V3),
             b"tpu-v4" => Some(TPU_V4),

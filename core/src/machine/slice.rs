@@ -1,7 +1,9 @@
 //! What a job holds of a described machine: [`Slice`].
 
 use super::forms::{Trial, closes};
-use super::{DESCRIBED_MAX, Extents, Forms, Lays, Machine, Ranks, Trials, padded, parts, volume};
+use super::{
+    DESCRIBED_MAX, Description, Extents, Forms, Lays, Ranks, Trials, padded, parts, volume,
+};
 use crate::grid::{Block, Grid, Shape, Tuple};
 use crate::node::NodeId;
 use crate::request::{Flags, Request};
@@ -51,7 +53,7 @@ impl Slice {
     ///
     /// O(forms of the request * blocks).
     pub fn of(
-        machine: Option<&Machine>,
+        description: Option<&Description>,
         grid: &Grid,
         strategy: impl Into<Lays>,
         request: &Request,
@@ -73,7 +75,7 @@ impl Slice {
         let lays = strategy.into();
         let is_free = match lays {
             Lays::InCubes { .. } => {
-                slice.cube = machine?.cube_extents().copied();
+                slice.cube = description?.cube_extents().copied();
                 false
             }
             Lays::Folded => false,
@@ -83,11 +85,11 @@ impl Slice {
         };
         let only = blocks.clone().next()?;
         let extents = padded(&grid.extent(only));
-        let mut forms = Forms::new(machine, grid, request, lays.turns());
+        let mut forms = Forms::new(description, grid, request, lays.turns());
         let mut first = None;
         while let Some(shape) = forms.next() {
             slice.shape = shape;
-            let mut trials = Trials::new(lays, machine, grid, request, shape);
+            let mut trials = Trials::new(lays, description, grid, request, shape);
             if is_free {
                 slice.sides = extents;
                 if volume(&extents) < shape.area() {

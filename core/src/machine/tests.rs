@@ -9,9 +9,9 @@ use super::*;
 use crate::storage::{HeapStorage, Needs};
 use crate::{Allocator, StrategyKind};
 
-fn shapes_of(machine: Option<&Machine>, grid: &Grid, chips: u32) -> Vec<String> {
+fn shapes_of(description: Option<&Description>, grid: &Grid, chips: u32) -> Vec<String> {
     let request = Request::chips(chips);
-    let mut forms = Forms::new(machine, grid, &request, true);
+    let mut forms = Forms::new(description, grid, &request, true);
     std::iter::from_fn(|| forms.next())
         .map(|shape| shape.to_string())
         .collect()
@@ -24,12 +24,12 @@ fn shapes_of_a_number_of_chips_are_the_most_compact_first() {
         shapes_of(None, &grid, 24),
         ["2x3x4", "2x2x6", "1x4x6", "1x3x8"]
     );
-    let v4 = Machine::preset("tpu-v4").unwrap();
+    let v4 = Description::preset("tpu-v4").unwrap();
     let of = |chips| shapes_of(Some(&v4), v4.grid(), chips);
     assert_eq!(of(4), ["1x2x2"]);
     assert_eq!(of(6), [""; 0]);
     assert_eq!(of(512), ["8x8x8", "4x8x16", "4x4x32"]);
-    let ultra = Machine::preset("trn2-ultra").unwrap();
+    let ultra = Description::preset("trn2-ultra").unwrap();
     assert_eq!(shapes_of(Some(&ultra), ultra.grid(), 32), ["4x4x2"]);
 }
 
@@ -38,9 +38,9 @@ fn shapes_of_a_number_of_chips_are_the_most_compact_first() {
 fn forms_are_those_of_all_tuples_in_order() {
     for sides in [&[6][..], &[6, 5], &[6, 5, 7], &[3, 4, 2, 3]] {
         let grid = Grid::mesh(sides).unwrap();
-        let machine = Machine::new(grid).unwrap();
+        let description = Description::new(grid).unwrap();
         for rotate in [true, false] {
-            let machine = machine.with_rotation(rotate);
+            let description = description.with_rotation(rotate);
             for chips in 1..=grid.nodes() {
                 let mut tuples = std::vec![Vec::new()];
                 for _ in sides {
@@ -68,7 +68,7 @@ fn forms_are_those_of_all_tuples_in_order() {
                     |(.., sides): (u16, u16, Vec<u16>)| Shape::new(&sides).unwrap().to_string();
                 let expected: Vec<String> = expected.into_iter().map(text).collect();
                 assert_eq!(
-                    shapes_of(Some(&machine), &grid, chips),
+                    shapes_of(Some(&description), &grid, chips),
                     expected,
                     "{grid} {chips}"
                 );
@@ -108,11 +108,11 @@ fn ranks_go_from_neighbour_to_neighbour_and_around_if_the_box_is_even() {
 
 fn trials(
     strategy: StrategyKind,
-    machine: Option<&Machine>,
+    description: Option<&Description>,
     grid: &Grid,
     request: &Request,
 ) -> Vec<String> {
-    let trials = Trials::new(strategy.into(), machine, grid, request, request.shape);
+    let trials = Trials::new(strategy.into(), description, grid, request, request.shape);
     let text = |trial: Trial| {
         let sides = Shape::new(&trial.sides[..grid.dimensions()]).unwrap();
         let folded = trial
@@ -148,7 +148,7 @@ fn a_side_folds_along_the_dimensions_that_are_not_used() {
     assert_eq!(of(&fixed), ["2x5x2/0", "4x5x1"]);
     // A box has no unused dimension.
     assert_eq!(of(&request(&[2, 2, 4])), ["2x2x4", "2x4x2", "4x2x2"]);
-    let v4 = Machine::preset("tpu-v4").unwrap();
+    let v4 = Description::preset("tpu-v4").unwrap();
     let in_cubes = |request: &Request| {
         let kind = StrategyKind::Cubes { fold: true };
         trials(kind, Some(&v4), v4.grid(), request)
@@ -160,7 +160,7 @@ fn a_side_folds_along_the_dimensions_that_are_not_used() {
 
 #[test]
 fn rings_close_where_a_slice_spans_or_has_whole_cubes() {
-    let v4 = Machine::preset("tpu-v4").unwrap();
+    let v4 = Description::preset("tpu-v4").unwrap();
     let request = |extents: &[u16]| Request::new(Shape::new(extents).unwrap()).with_rings();
     let check = |kind, extents: &[u16]| v4.check(kind, &request(extents));
     let cubes = StrategyKind::Cubes { fold: false };
@@ -188,85 +188,98 @@ fn rings_close_where_a_slice_spans_or_has_whole_cubes() {
 #[test]
 fn a_description_that_makes_no_sense_is_an_error() {
     let grid = Grid::torus(&[16, 8]).unwrap();
-    let machine = Machine::new(grid).unwrap();
+    let description = Description::new(grid).unwrap();
     let five = Grid::torus(&[2, 2, 2, 2, 2]).unwrap();
-    assert_eq!(Machine::new(five), Err(MachineError::Dimensions));
-    assert_eq!(machine.with_cube(&[3, 4]), Err(MachineError::CubeSide));
-    assert_eq!(machine.with_cube(&[4]), Err(MachineError::Dimensions));
-    assert_eq!(machine.with_multiple(&[4, 0]), Err(MachineError::NoSide));
+    assert_eq!(Description::new(five), Err(DescriptionError::Dimensions));
+    assert_eq!(
+        description.with_cube(&[3, 4]),
+        Err(DescriptionError::CubeSide)
+    );
+    assert_eq!(
+        description.with_cube(&[4]),
+        Err(DescriptionError::Dimensions)
+    );
+    assert_eq!(
+        description.with_multiple(&[4, 0]),
+        Err(DescriptionError::NoSide)
+    );
     let shape = Shape::sides(2, 2);
     assert_eq!(
-        machine.with_shapes(&[shape; 17]),
-        Err(MachineError::TooManyShapes)
+        description.with_shapes(&[shape; 17]),
+        Err(DescriptionError::TooManyShapes)
     );
-    assert!(machine.with_shapes(&[shape; 16]).is_ok());
+    assert!(description.with_shapes(&[shape; 16]).is_ok());
     let long = Placement::new(&[17, 1], &[], &[]).unwrap();
     assert_eq!(
-        machine.with_placements(&[long]),
-        Err(MachineError::Placement)
+        description.with_placements(&[long]),
+        Err(DescriptionError::Placement)
     );
-    let mesh = Machine::new(Grid::mesh(&[16, 8]).unwrap()).unwrap();
+    let mesh = Description::new(Grid::mesh(&[16, 8]).unwrap()).unwrap();
     let around = Placement::new(&[4, 2], &[], &[3, 2]).unwrap();
     assert_eq!(
         mesh.with_placements(&[around]),
-        Err(MachineError::Placement)
+        Err(DescriptionError::Placement)
     );
-    assert!(machine.with_placements(&[around]).is_ok());
+    assert!(description.with_placements(&[around]).is_ok());
 }
 
 #[test]
 fn digests_of_presets_differ() {
-    let machines = Machine::PRESETS.map(|name| Machine::preset(name).unwrap());
-    let digests: BTreeSet<u32> = machines.iter().map(Machine::digest).collect();
+    let machines = Description::PRESETS.map(|name| Description::preset(name).unwrap());
+    let digests: BTreeSet<u32> = machines.iter().map(Description::digest).collect();
     // The fifth and the sixth generation's small pods are alike.
-    assert_eq!(digests.len(), Machine::PRESETS.len() - 1);
+    assert_eq!(digests.len(), Description::PRESETS.len() - 1);
 }
 
 /// A list that was longer before leaves nothing.
 #[test]
 fn descriptions_that_say_the_same_are_equal() {
-    let machine = Machine::new(Grid::torus(&[8, 8]).unwrap()).unwrap();
+    let description = Description::new(Grid::torus(&[8, 8]).unwrap()).unwrap();
     let [small, large] = [[2, 2], [4, 4]].map(|sides| Shape::new(&sides).unwrap());
-    let both = machine.with_shapes(&[small, large]).unwrap();
-    let one = machine.with_shapes(&[small]).unwrap();
+    let both = description.with_shapes(&[small, large]).unwrap();
+    let one = description.with_shapes(&[small]).unwrap();
     assert_ne!(both, one);
     assert_eq!(both.with_shapes(&[small]).unwrap(), one);
     let [small, large] = [[2, 2], [4, 4]].map(|dims| Placement::new(&dims, &[], &[]).unwrap());
-    let both = machine.with_placements(&[small, large]).unwrap();
-    let one = machine.with_placements(&[small]).unwrap();
+    let both = description.with_placements(&[small, large]).unwrap();
+    let one = description.with_placements(&[small]).unwrap();
     assert_ne!(both, one);
     assert_eq!(both.with_placements(&[small]).unwrap(), one);
-    assert_eq!(machine.with_chips_max(64), machine);
-    assert_eq!(machine.with_chips_max(1000), machine);
-    assert_ne!(machine.with_chips_max(63), machine);
+    assert_eq!(description.with_chips_max(64), description);
+    assert_eq!(description.with_chips_max(1000), description);
+    assert_ne!(description.with_chips_max(63), description);
 }
 
 /// The same numbers in the same order, divided among the lists in two ways.
 #[test]
 fn a_digest_knows_where_a_list_ends() {
-    let machine = Machine::new(Grid::torus(&[4, 4, 4, 4]).unwrap()).unwrap();
+    let description = Description::new(Grid::torus(&[4, 4, 4, 4]).unwrap()).unwrap();
     let line = Shape::new(&[2]).unwrap();
-    let shapes = machine.with_shapes(&[line; 6]).unwrap();
+    let shapes = description.with_shapes(&[line; 6]).unwrap();
     let place = Placement::new(&[2, 1, 2, 1], &[2, 1, 2, 1], &[2, 1, 2, 2]).unwrap();
-    let places = machine.with_placements(&[place]).unwrap();
+    let places = description.with_placements(&[place]).unwrap();
     let digests = [shapes.with_chips_max(2), places.with_chips_max(1)].map(|it| it.digest());
     assert_ne!(digests[0], digests[1]);
 }
 
 /// An allocator for a described machine, with memory for it.
-fn with_allocator(machine: &Machine, strategy: StrategyKind, test: impl FnOnce(&mut Allocator)) {
-    let mut storage = HeapStorage::new(Needs::described(strategy, machine, 8), 0);
-    let memory = storage.allocator_memory().describing(machine);
-    test(&mut Allocator::new(memory, *machine.grid(), strategy).unwrap());
+fn with_allocator(
+    description: &Description,
+    strategy: StrategyKind,
+    test: impl FnOnce(&mut Allocator),
+) {
+    let mut storage = HeapStorage::new(Needs::described(strategy, description, 8), 0);
+    let memory = storage.allocator_memory().describing(description);
+    test(&mut Allocator::new(memory, *description.grid(), strategy).unwrap());
 }
 
 /// In four dimensions the search for an aligned place ends where all have been looked at.
 #[test]
 fn no_aligned_place_in_four_dimensions() {
     let grid = Grid::mesh(&[4, 2, 2, 2]).unwrap();
-    let machine = Machine::new(grid).unwrap();
-    let machine = machine.with_align(&[2, 1, 1, 1]).unwrap();
-    with_allocator(&machine, StrategyKind::FirstFit, |allocator| {
+    let description = Description::new(grid).unwrap();
+    let description = description.with_align(&[2, 1, 1, 1]).unwrap();
+    with_allocator(&description, StrategyKind::FirstFit, |allocator| {
         for at in [0, 2] {
             let block = grid.block(&[at, 0, 0, 0], &[1, 1, 1, 1]).unwrap();
             allocator.mark_faulty(block);
@@ -280,9 +293,9 @@ fn no_aligned_place_in_four_dimensions() {
 #[test]
 fn no_aligned_place_on_a_long_line() {
     let grid = Grid::torus(&[65_000]).unwrap();
-    let machine = Machine::new(grid).unwrap();
-    let machine = machine.with_align(&[40_000]).unwrap();
-    with_allocator(&machine, StrategyKind::FirstFit, |allocator| {
+    let description = Description::new(grid).unwrap();
+    let description = description.with_align(&[40_000]).unwrap();
+    with_allocator(&description, StrategyKind::FirstFit, |allocator| {
         for at in [10, 40_010] {
             allocator.mark_faulty(grid.block(&[at], &[1]).unwrap());
         }
@@ -295,10 +308,10 @@ fn no_aligned_place_on_a_long_line() {
 #[test]
 fn offsets_in_long_cubes_are_within_them() {
     let grid = Grid::torus(&[64_000, 3]).unwrap();
-    let machine = Machine::new(grid).unwrap();
-    let machine = machine.with_cube(&[64_000, 1]).unwrap();
+    let description = Description::new(grid).unwrap();
+    let description = description.with_cube(&[64_000, 1]).unwrap();
     let cubes = StrategyKind::Cubes { fold: false };
-    with_allocator(&machine, cubes, |allocator| {
+    with_allocator(&description, cubes, |allocator| {
         let request = Request::new(Shape::new(&[64_100]).unwrap());
         let job = allocator.allocate(&request).unwrap();
         let starts = allocator.blocks(&job).unwrap().map(|it| grid.start(it)[0]);

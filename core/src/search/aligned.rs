@@ -18,7 +18,7 @@
 
 use core::cell::Cell;
 
-use crate::blocks::Draft;
+use crate::draft::Draft;
 use crate::mesh::{Sides, Submesh};
 use crate::word::{Column, WORD_BITS, Word, ones, words_for};
 

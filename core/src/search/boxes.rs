@@ -9,7 +9,7 @@ use super::orders::next_order;
 use super::rectangles::{self, all_bases};
 use super::steps::Rule;
 use super::turned::reduce;
-use crate::blocks::Draft;
+use crate::draft::Draft;
 use crate::grid::{Block, Grid, Shape, Tuple, sort_descending};
 use crate::layout::Layout;
 use crate::mesh::{Coord, Sides, Submesh};

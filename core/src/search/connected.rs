@@ -17,7 +17,7 @@
 
 use core::mem;
 
-use crate::blocks::Draft;
+use crate::draft::Draft;
 use crate::grid::MESH_SIDE_MAX;
 use crate::layout::STRIDE_MAX;
 use crate::mesh::{Coord, Submesh};

@@ -21,7 +21,7 @@ use core::ops::Range;
 
 use super::hilbert::Walk;
 use super::selection::Selection;
-use crate::blocks::Draft;
+use crate::draft::Draft;
 use crate::mesh::{Sides, Submesh};
 use crate::node::NodeId;
 use crate::occupancy::Occupancy;

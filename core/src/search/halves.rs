@@ -19,7 +19,7 @@ use heapless::Vec;
 
 use super::aligned::Aligned;
 use super::selection::Selection;
-use crate::blocks::Draft;
+use crate::draft::Draft;
 use crate::grid::NODES_MAX;
 use crate::mesh::{Sides, Submesh};
 use crate::occupancy::Occupancy;

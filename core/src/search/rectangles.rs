@@ -4,7 +4,7 @@ use super::columns::{Scratch, first_fit_in_columns};
 use super::few::FewBlocks;
 use super::rows::first_fit_unrolled;
 use super::steps::{Rule, has_room};
-use crate::blocks::Draft;
+use crate::draft::Draft;
 use crate::layout::STRIDE_MAX;
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;

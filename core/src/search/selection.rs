@@ -3,7 +3,7 @@
 use super::aligned::Aligned;
 use super::contact::Contacts;
 use super::rectangles::{bases_in, keep_taller};
-use crate::blocks::Draft;
+use crate::draft::Draft;
 use crate::grid::MESH_SIDE_MAX;
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;

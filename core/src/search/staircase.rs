@@ -15,7 +15,7 @@
 use super::boxes::first_rectangle;
 use super::columns::Scratch;
 use super::rectangles::{keep_taller, keep_wider, wide_bases};
-use crate::blocks::Draft;
+use crate::draft::Draft;
 use crate::grid::{Block, MESH_SIDE_MAX};
 use crate::layout::STRIDE_MAX;
 use crate::mesh::{Coord, Sides};

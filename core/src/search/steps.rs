@@ -1,7 +1,7 @@
 //! Where boxes may begin on a machine whose description aligns slices: [`Steps`].
 
 use crate::grid::Grid;
-use crate::machine::Machine;
+use crate::machine::Description;
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::request::Request;
 use crate::word::{WORD_BITS, Word};
@@ -9,12 +9,12 @@ use crate::word::{WORD_BITS, Word};
 /// The rule of a description about where slices begin. There is none without descriptions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rule<'m> {
-    machine: &'m Machine,
+    machine: &'m Description,
 }
 
 impl<'m> Rule<'m> {
     /// The rule of this description; `None` if slices may begin anywhere.
-    pub(crate) fn of(machine: Option<&'m Machine>) -> Option<Self> {
+    pub(crate) fn of(machine: Option<&'m Description>) -> Option<Self> {
         let machine = machine.filter(|machine| !machine.is_unaligned())?;
         Some(Rule { machine })
     }

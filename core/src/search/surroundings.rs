@@ -5,7 +5,7 @@ use super::boxes::{check_sides, free_nodes, leave_starts, nodes, padded};
 use super::orders::each_order;
 use super::steps::Rule;
 use super::turned::keep_below;
-use crate::blocks::Draft;
+use crate::draft::Draft;
 use crate::grid::{Block, Grid};
 use crate::occupancy::Occupancy;
 use crate::request::Request;

@@ -7,7 +7,7 @@ use super::columns::Scratch;
 use super::failed::Failed;
 use super::orders::{Orders, next_order};
 use super::turned::{keep_below, keep_least};
-use crate::blocks::Draft;
+use crate::draft::Draft;
 use crate::grid::{Block, DIMENSIONS_MAX, Grid, Shape, Tuple, sort_descending};
 use crate::mesh::Sides;
 use crate::notation::{Notation, Notations};

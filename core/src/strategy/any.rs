@@ -5,7 +5,7 @@ use core::convert::Infallible;
 use super::*;
 use crate::delegate::delegate;
 use crate::grid::Grid;
-use crate::machine::Machine;
+use crate::machine::Description;
 #[cfg(feature = "free-submesh-list")]
 use crate::mesh::Submesh;
 use crate::storage::Needs;
@@ -72,14 +72,14 @@ table!(strategies $);
 mod ruled;
 
 /// A strategy chosen at run time. It keeps the rules of the machine's description
-/// ([`Machine`](crate::Machine)), if there is one.
+/// ([`Description`](crate::Description)), if there is one.
 #[derive(Debug)]
 pub struct AnyStrategy<'m> {
     chosen: Chosen<'m>,
     kind: StrategyKind,
     grid: Grid,
     /// Its description.
-    machine: Option<&'m Machine>,
+    machine: Option<&'m Description>,
 }
 
 impl<'m> AnyStrategy<'m> {
@@ -110,8 +110,12 @@ impl<'m> AnyStrategy<'m> {
     }
 
     /// The description of the machine.
-    pub(crate) const fn machine(&self) -> Option<&'m Machine> {
-        if Machine::BUILT { self.machine } else { None }
+    pub(crate) const fn machine(&self) -> Option<&'m Description> {
+        if Description::BUILT {
+            self.machine
+        } else {
+            None
+        }
     }
 
     /// The memory it works in.
@@ -256,7 +260,7 @@ impl ServedStrategy for AnyStrategy<'_> {
         self.kind.holds()
     }
 
-    fn description<'a>(&self) -> Option<&'a Machine>
+    fn description<'a>(&self) -> Option<&'a Description>
     where
         Self: 'a,
     {

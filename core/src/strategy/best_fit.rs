@@ -77,7 +77,7 @@
 
 use super::Strategy;
 use super::common::demand_as_named;
-use crate::blocks::Draft;
+use crate::draft::Draft;
 use crate::error::Refusal;
 use crate::mesh::{Sides, Submesh};
 use crate::occupancy::Occupancy;

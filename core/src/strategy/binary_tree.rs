@@ -233,7 +233,7 @@
 
 use super::Strategy;
 use super::common::demand_of_processors;
-use crate::blocks::Draft;
+use crate::draft::Draft;
 use crate::error::Refusal;
 use crate::occupancy::Occupancy;
 use crate::request::Request;

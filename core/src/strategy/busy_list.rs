@@ -87,7 +87,7 @@
 
 use super::Strategy;
 use super::common::demand_in_any_order;
-use crate::blocks::Draft;
+use crate::draft::Draft;
 use crate::error::Refusal;
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;

@@ -1,7 +1,7 @@
 //! What several strategies share.
 
 use super::Workspace;
-use crate::blocks::Draft;
+use crate::draft::Draft;
 use crate::error::Refusal;
 use crate::grid::{Grid, Shape};
 use crate::machine::{Lays, Trials};

@@ -61,9 +61,9 @@
 //!
 //! ```
 //! use meshalloc::storage::{HeapStorage, Needs};
-//! use meshalloc::{Allocator, Grid, Machine, Request, Shape, StrategyKind};
+//! use meshalloc::{Allocator, Description, Grid, Request, Shape, StrategyKind};
 //! // Eight cubes of 2 x 2 x 2.
-//! let machine = Machine::new(Grid::torus(&[4, 4, 4])?)?.with_cube(&[2, 2, 2])?;
+//! let machine = Description::new(Grid::torus(&[4, 4, 4])?)?.with_cube(&[2, 2, 2])?;
 //! let cubes = StrategyKind::Cubes { fold: false };
 //! let mut storage = HeapStorage::new(Needs::described(cubes, &machine, 8), 0);
 //! let memory = storage.allocator_memory().describing(&machine);
@@ -79,11 +79,11 @@
 
 use super::Strategy;
 use super::memory::Cubes as CubeCount;
-use crate::blocks::Draft;
+use crate::draft::Draft;
 use crate::error::Refusal;
 use crate::grid::Grid;
 use crate::machine::parts::Part;
-use crate::machine::{DESCRIBED_MAX, Extents, Lays, Machine, Trials, parts, volume};
+use crate::machine::{DESCRIBED_MAX, Description, Extents, Lays, Trials, parts, volume};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::word::{WORD_BITS, bits_from, ones};
@@ -102,7 +102,7 @@ impl Cubes<'_> {
     /// What is tried for a request, with the description.
     fn trials<'a>(
         grid: &'a Grid,
-        machine: Option<&'a Machine>,
+        machine: Option<&'a Description>,
         fold: bool,
         request: &Request,
     ) -> Trials<'a> {
@@ -137,7 +137,7 @@ impl Strategy for Cubes<'_> {
     ) -> bool {
         let machine = self.workspace.machine();
         let (Some(&cube), Some(count)) = (
-            machine.and_then(Machine::cube_extents),
+            machine.and_then(Description::cube_extents),
             machine.and_then(CubeCount::of),
         ) else {
             return false;

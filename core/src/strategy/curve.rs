@@ -85,7 +85,7 @@
 
 use super::common::demand_of_processors;
 use super::{CurveFit, CurveLine, Strategy};
-use crate::blocks::Draft;
+use crate::draft::Draft;
 use crate::error::Refusal;
 use crate::occupancy::Occupancy;
 use crate::request::Request;

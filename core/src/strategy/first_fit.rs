@@ -70,7 +70,7 @@
 
 use super::Strategy;
 use super::common::demand_as_named;
-use crate::blocks::Draft;
+use crate::draft::Draft;
 use crate::error::Refusal;
 use crate::mesh::Sides;
 use crate::occupancy::Occupancy;

@@ -59,7 +59,7 @@
 
 use super::Strategy;
 use super::common::propose_box;
-use crate::blocks::Draft;
+use crate::draft::Draft;
 use crate::error::Refusal;
 use crate::machine::{Lays, Trials};
 use crate::occupancy::Occupancy;

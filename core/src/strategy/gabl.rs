@@ -71,7 +71,7 @@ use core::cmp::Reverse;
 
 use super::Strategy;
 use super::common::demand_of_area;
-use crate::blocks::Draft;
+use crate::draft::Draft;
 use crate::error::Refusal;
 use crate::mesh::{Sides, Submesh};
 use crate::occupancy::Occupancy;

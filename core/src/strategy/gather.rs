@@ -12,7 +12,7 @@
 
 use core::ops::Range;
 
-use crate::blocks::Draft;
+use crate::draft::Draft;
 use crate::grid::{Block, Grid};
 use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;

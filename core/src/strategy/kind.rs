@@ -5,7 +5,7 @@ use core::ops::RangeInclusive;
 
 use super::serves::Serves;
 use super::workspace::StrategyMemory;
-use crate::machine::{Lays, Machine};
+use crate::machine::{Description, Lays};
 use crate::request::{Flags, Request};
 
 macro_rules! kinds {
@@ -185,7 +185,7 @@ impl StrategyKind {
     /// Whether the strategy serves the machine of a description: a machine that it
     /// [serves](StrategyKind::serves), on which slices may begin anywhere unless the strategy looks
     /// only at the places at which they may.
-    pub const fn serves_described(self, machine: &Machine) -> bool {
+    pub const fn serves_described(self, machine: &Description) -> bool {
         let serves = match self.serves() {
             Serves::Cubes => machine.cube_extents().is_some(),
             Serves::Placements => machine.has_placements(),

@@ -5,7 +5,7 @@ use super::foresight;
 use super::kind::StrategyKind;
 use super::workspace::StrategyMemory;
 use crate::grid::Grid;
-use crate::machine::{Machine, volume};
+use crate::machine::{Description, volume};
 use crate::occupancy::Occupancy;
 use crate::search::curve::lengths_max;
 #[cfg(feature = "any-grid")]
@@ -52,7 +52,7 @@ pub(crate) const fn scratch_and_list(
 
 /// The list that this strategy needs for the cubes of the machine of this description; `None` if
 /// the strategy uses no cubes or the machine has none.
-pub(crate) const fn list_of_cubes(strategy: StrategyKind, machine: &Machine) -> Option<usize> {
+pub(crate) const fn list_of_cubes(strategy: StrategyKind, machine: &Description) -> Option<usize> {
     match (strategy.memory(), Cubes::of(machine)) {
         (StrategyMemory::Cubes, Some(cubes)) => Some(cubes.list_len()),
         _ => None,
@@ -70,7 +70,7 @@ pub(crate) struct Cubes {
 
 impl Cubes {
     /// `None` if the description has no cubes.
-    pub(crate) const fn of(machine: &Machine) -> Option<Cubes> {
+    pub(crate) const fn of(machine: &Description) -> Option<Cubes> {
         let Some(cube) = machine.cube_extents() else {
             return None;
         };

@@ -13,12 +13,12 @@
 //! Modules, names, error messages, command line, protocol and the memory of the firmware are made
 //! from the table. `CONTRIBUTING.md` lists all places.
 
-use crate::blocks::Draft;
 #[cfg(feature = "restore")]
 use crate::checkpoint::{Reader, RestoreError, Writer};
+use crate::draft::Draft;
 use crate::error::{ConfigureError, Refusal};
 use crate::grid::{Block, Grid, Shape};
-use crate::machine::Machine;
+use crate::machine::Description;
 use crate::mesh::Sides;
 use crate::occupancy::Occupancy;
 use crate::outlook::Outlook;
@@ -214,7 +214,7 @@ pub trait ServedStrategy: Strategy {
     }
 
     /// The description of the machine, if the strategy keeps its rules.
-    fn description<'a>(&self) -> Option<&'a Machine>
+    fn description<'a>(&self) -> Option<&'a Description>
     where
         Self: 'a,
     {
@@ -295,11 +295,11 @@ pub(crate) fn demand_on(
     if area == 0 || request.processors == 0 {
         return Err(Refusal::EmptyRequest);
     }
-    let chips = Machine::BUILT && request.flags.contains(Flags::CHIPS);
+    let chips = Description::BUILT && request.flags.contains(Flags::CHIPS);
     if request.processors > area && !chips {
         return Err(Refusal::Malformed);
     }
-    if !Machine::BUILT && request.flags.intersects(Flags::ALL_RINGS) {
+    if !Description::BUILT && request.flags.intersects(Flags::ALL_RINGS) {
         return Err(Refusal::NoRing);
     }
     strategy.demand(request)

@@ -94,7 +94,7 @@
 
 use super::Strategy;
 use super::common::demand_of_processors;
-use crate::blocks::Draft;
+use crate::draft::Draft;
 use crate::error::Refusal;
 use crate::mesh::{Sides, Submesh};
 use crate::occupancy::Occupancy;

@@ -114,7 +114,7 @@ use core::ops::Range;
 use super::Strategy;
 use super::common::demand_of_processors;
 use super::gather::Gather;
-use crate::blocks::Draft;
+use crate::draft::Draft;
 use crate::error::Refusal;
 use crate::occupancy::Occupancy;
 use crate::request::Request;

@@ -99,7 +99,7 @@
 use super::Strategy;
 use super::common::{demand_as_named, demand_of_processors};
 use super::gather::Gather;
-use crate::blocks::Draft;
+use crate::draft::Draft;
 use crate::error::Refusal;
 use crate::mesh::{Sides, Submesh};
 use crate::occupancy::Occupancy;

@@ -61,7 +61,7 @@
 
 use super::gather::Gather;
 use super::{PageOrder, Strategy, Workspace};
-use crate::blocks::Draft;
+use crate::draft::Draft;
 use crate::error::{ConfigureError, Refusal};
 use crate::grid::{DIMENSIONS_MAX, Grid};
 use crate::layout::Layout;

@@ -72,7 +72,7 @@
 
 use super::Strategy;
 use super::common::demand_of_area;
-use crate::blocks::Draft;
+use crate::draft::Draft;
 use crate::error::Refusal;
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;

@@ -54,9 +54,9 @@ use rand_pcg::Pcg32;
 use super::common::demand_of_processors;
 use super::gather::Gather;
 use super::{Strategy, Workspace};
-use crate::blocks::Draft;
 #[cfg(feature = "restore")]
 use crate::checkpoint::{Reader, RestoreError, Writer};
+use crate::draft::Draft;
 use crate::error::{ConfigureError, Refusal};
 use crate::grid::Grid;
 use crate::occupancy::Occupancy;

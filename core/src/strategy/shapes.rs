@@ -107,7 +107,7 @@
 //! ```
 
 use super::Strategy;
-use crate::blocks::Draft;
+use crate::draft::Draft;
 use crate::error::Refusal;
 use crate::mesh::Sides;
 use crate::occupancy::Occupancy;

@@ -42,12 +42,12 @@
 //!
 //! ```
 //! use meshalloc::{
-//!     Allocator, AllocatorMemory, Grid, Machine, Placement, Refusal, Request, StrategyKind,
+//!     Allocator, AllocatorMemory, Description, Grid, Placement, Refusal, Request, StrategyKind,
 //!     storage::{HeapStorage, Needs},
 //! };
 //! let of = |dims: &[u16]| Placement::new(dims, &[], &[]);
 //! let placements = [of(&[2, 2, 1])?, of(&[2, 2, 2])?, of(&[4, 4, 2])?];
-//! let machine = Machine::new(Grid::torus(&[4, 4, 2])?)?.with_placements(&placements)?;
+//! let machine = Description::new(Grid::torus(&[4, 4, 2])?)?.with_placements(&placements)?;
 //! let needs = Needs::described(StrategyKind::Torus3d, &machine, 32);
 //! let mut storage = HeapStorage::new(needs, 0);
 //! let memory: AllocatorMemory<'_> = storage.allocator_memory().describing(&machine);
@@ -63,7 +63,7 @@
 //! ```
 
 use super::Strategy;
-use crate::blocks::Draft;
+use crate::draft::Draft;
 use crate::error::Refusal;
 use crate::grid::{Block, Grid};
 use crate::machine::Placement;

@@ -148,7 +148,7 @@ use core::marker::PhantomData;
 
 use super::common::{demand_left_to_right, demand_of_extents};
 use super::{Strategy, Workspace};
-use crate::blocks::Draft;
+use crate::draft::Draft;
 use crate::error::{ConfigureError, Refusal};
 use crate::grid::{Block, DIMENSIONS_MAX, Grid, Shape};
 use crate::mesh::Sides;

@@ -1,7 +1,7 @@
 //! The memory in which a strategy works: [`Workspace`], and which memory a strategy needs:
 //! [`StrategyMemory`].
 
-use crate::machine::Machine;
+use crate::machine::Description;
 use crate::search::steps::Rule;
 use crate::word::Word;
 
@@ -14,7 +14,7 @@ pub(crate) struct Workspace<'m> {
     /// [`Needs::list`](crate::storage::Needs::list).
     pub(crate) list: &'m mut [u64],
     /// The description of the machine.
-    machine: Option<&'m Machine>,
+    machine: Option<&'m Description>,
 }
 
 impl<'m> Workspace<'m> {
@@ -28,14 +28,18 @@ impl<'m> Workspace<'m> {
     }
 
     /// The same memory for the machine of this description.
-    pub(crate) const fn describe(&mut self, machine: &'m Machine) {
+    pub(crate) const fn describe(&mut self, machine: &'m Description) {
         self.machine = Some(machine);
     }
 
     /// The description of the machine.
     #[inline]
-    pub(crate) const fn machine(&self) -> Option<&'m Machine> {
-        if Machine::BUILT { self.machine } else { None }
+    pub(crate) const fn machine(&self) -> Option<&'m Description> {
+        if Description::BUILT {
+            self.machine
+        } else {
+            None
+        }
     }
 
     /// The rule of the description about where slices begin, if there is one.

@@ -1,9 +1,9 @@
 //! Questions about a supposed occupancy: [`Supposition`].
 
-use crate::blocks::Draft;
+use crate::allocation::{Allocation, AllocationError, Tickets};
+use crate::draft::Draft;
 use crate::error::Refusal;
 use crate::grid::Block;
-use crate::handle::{Allocation, AllocationError, Tickets};
 use crate::occupancy::Occupancy;
 use crate::pause::Pause;
 use crate::pool::{BlockPool, Chain};

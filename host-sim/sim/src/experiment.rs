@@ -12,7 +12,7 @@ use meshalloc::{Configuration, Grid, Request, SchedulerKind, StrategyKind};
 use crate::backend::BackendError;
 use crate::error::SettingError;
 use crate::failures::{Failures, Timeline};
-use crate::machine::Description;
+use crate::machine::Described;
 use crate::metrics::{Estimates, Metric, Refusals, SLOWDOWN_THRESHOLD};
 use crate::network::NetworkError;
 use crate::simulation::{Conditions, Measured, Observer, RunResult, SimulationError};
@@ -103,7 +103,7 @@ pub struct Experiment {
     pub machine: Grid,
     /// Its description, if only certain slices are given; its grid is the machine.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub description: Option<Description>,
+    pub description: Option<Described>,
     /// The strategies to compare.
     pub strategies: Vec<StrategyKind>,
     /// The scheduler for all of them.
@@ -392,9 +392,9 @@ impl Experiment {
     pub fn is_legal(&self, request: &Request) -> bool {
         match &self.description {
             None => fits_turned(self.machine, request.shape),
-            Some(Description { machine, .. }) => {
+            Some(Described { description, .. }) => {
                 let mut strategies = self.strategies.iter();
-                strategies.any(|&strategy| machine.check(strategy, request).is_ok())
+                strategies.any(|&strategy| description.check(strategy, request).is_ok())
             }
         }
     }

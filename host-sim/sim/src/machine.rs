@@ -1,5 +1,5 @@
 //! Machines whose slices follow rules: [`MachineSource`], where a description comes from, and
-//! [`Description`], what it says.
+//! [`Described`], what it says.
 //!
 //! A description is a preset, a TOML file with the keys of [`MachineKeys`], or a torus of Slurm's
 //! `topology.yaml`:
@@ -21,7 +21,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use meshalloc::{Grid, Machine, MachineError, Placement, Shape};
+use meshalloc::{Description, DescriptionError, Grid, Placement, Shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 use toml::de::DeTable;
@@ -46,7 +46,7 @@ mod slurm;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MachineSource {
-    /// One of [`Machine::PRESETS`].
+    /// One of [`Description::PRESETS`].
     Preset(&'static str),
     /// A TOML file.
     Toml(PathBuf),
@@ -75,7 +75,7 @@ impl FromStr for MachineSource {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let presets = Machine::PRESETS;
+        let presets = Description::PRESETS;
         if let Some(name) = presets.into_iter().find(|&name| name == text) {
             return Ok(MachineSource::Preset(name));
         }
@@ -125,15 +125,15 @@ impl MachineSource {
     /// # Errors
     ///
     /// When the file cannot be read, or describes no machine: one line, with the file and its line.
-    pub fn read(&self) -> Result<Description, String> {
+    pub fn read(&self) -> Result<Described, String> {
         let file = |path: &Path| {
             let text = input::text(path);
             text.map_err(|error| format!("{}: cannot read the machine: {error}", path.display()))
         };
         let (path, read) = match self {
             MachineSource::Preset(name) => {
-                let machine = Machine::preset(name).expect("the name is that of a preset");
-                return Ok(Description::new(*name, machine));
+                let preset = Description::preset(name).expect("the name is that of a preset");
+                return Ok(Described::new(*name, preset));
             }
             MachineSource::Toml(path) => (path, of_toml(&file(path)?)),
             MachineSource::Text { name, text } => (name, of_toml(text)),
@@ -145,51 +145,51 @@ impl MachineSource {
             Some(line) => format!("{}:{line}: {reason}", path.display()),
             None => format!("{}: {reason}", path.display()),
         });
-        let (name, machine) = described?;
+        let (name, description) = described?;
         let stem = || path.file_stem().unwrap_or_default().to_string_lossy();
         let name = name.unwrap_or_else(|| stem().into_owned());
-        Ok(Description::new(name, machine))
+        Ok(Described::new(name, description))
     }
 }
 
 /// A machine with a name, which its serde form, that of [`MachineKeys`], leaves out.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Description {
+pub struct Described {
     /// What results call it.
     pub name: String,
-    /// The machine.
-    pub machine: Machine,
+    /// Its grid and rules.
+    pub description: Description,
 }
 
-impl Description {
+impl Described {
     /// This machine by this name.
-    pub fn new(name: impl Into<String>, machine: Machine) -> Self {
-        Description {
+    pub fn new(name: impl Into<String>, description: Description) -> Self {
+        Described {
             name: name.into(),
-            machine,
+            description,
         }
     }
 
     /// Whether only certain shapes are legal, so that a random one mostly is not.
     pub fn has_rules(&self) -> bool {
-        !self.machine.shapes().is_empty() || self.machine.multiple().is_some()
+        !self.description.shapes().is_empty() || self.description.multiple().is_some()
     }
 }
 
 /// The name, the grid, and the rules in a few words.
-impl fmt::Display for Description {
+impl fmt::Display for Described {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let machine = &self.machine;
+        let description = &self.description;
         let sides = |sides: &[u16]| {
             let sides: Vec<_> = sides.iter().map(u16::to_string).collect();
             sides.join("x")
         };
-        write!(f, "{}, {}", self.name, machine.grid())?;
-        if let Some(cube) = machine.cube() {
+        write!(f, "{}, {}", self.name, description.grid())?;
+        if let Some(cube) = description.cube() {
             write!(f, ", cubes {}", sides(cube))?;
         }
-        let shapes = machine.shapes().iter().map(Shape::to_string);
-        let multiple = machine
+        let shapes = description.shapes().iter().map(Shape::to_string);
+        let multiple = description
             .multiple()
             .map(|of| format!("multiples of {}", sides(of)));
         let legal: Vec<_> = shapes.chain(multiple).collect();
@@ -198,25 +198,29 @@ impl fmt::Display for Description {
         } else {
             write!(f, ", slices {}", legal.join(", "))?;
         }
-        if !machine.rotates() {
+        if !description.rotates() {
             f.write_str(", never turned")?;
         }
-        if machine.align().iter().any(|&of| of > 1) {
-            write!(f, ", that begin at multiples of {}", sides(machine.align()))?;
+        if description.align().iter().any(|&of| of > 1) {
+            write!(
+                f,
+                ", that begin at multiples of {}",
+                sides(description.align())
+            )?;
         }
-        if machine.chips_max() < machine.grid().nodes() {
-            write!(f, ", up to {} processors", machine.chips_max())?;
+        if description.chips_max() < description.grid().nodes() {
+            write!(f, ", up to {} processors", description.chips_max())?;
         }
-        match machine.placements().len() {
+        match description.placements().len() {
             0 => Ok(()),
             count => write!(f, ", {}", counted(count, "placement")),
         }
     }
 }
 
-impl Serialize for Description {
+impl Serialize for Described {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        MachineKeys::of(None, &self.machine).serialize(serializer)
+        MachineKeys::of(None, &self.description).serialize(serializer)
     }
 }
 
@@ -279,7 +283,7 @@ const fn rotates() -> bool {
 
 impl MachineKeys {
     /// The keys that describe this machine.
-    pub fn of(name: Option<&str>, machine: &Machine) -> Self {
+    pub fn of(name: Option<&str>, machine: &Description) -> Self {
         let grid = machine.grid();
         let n = grid.dimensions();
         let align = machine.align();
@@ -307,8 +311,8 @@ impl MachineKeys {
     }
 
     /// The machine that they describe, or the key that is wrong, and why.
-    fn machine(&self) -> Result<Machine, (&'static str, String)> {
-        let at = |key: &'static str| move |error: MachineError| (key, error.to_string());
+    fn description(&self) -> Result<Description, (&'static str, String)> {
+        let at = |key: &'static str| move |error: DescriptionError| (key, error.to_string());
         let count = self.sides.len();
         if !self.wraps.is_empty() && self.wraps.len() != count {
             let reason = format!(
@@ -320,10 +324,10 @@ impl MachineKeys {
         let wraps = self.wraps.iter().zip(0..16);
         let wraps = wraps.fold(0, |bits, (&wraps, at)| bits | u16::from(wraps) << at);
         let grid = Grid::new(&self.sides, wraps).map_err(|error| ("sides", error.to_string()))?;
-        let mut machine = Machine::new(grid).map_err(at("sides"))?;
-        machine = machine.with_rotation(self.rotate);
+        let mut description = Description::new(grid).map_err(at("sides"))?;
+        description = description.with_rotation(self.rotate);
         if let Some(cube) = &self.cube {
-            machine = machine.with_cube(cube).map_err(at("cube"))?;
+            description = description.with_cube(cube).map_err(at("cube"))?;
         }
         let shape = |text: &String| {
             text.to_ascii_lowercase().parse::<Shape>().map_err(|error| {
@@ -333,29 +337,31 @@ impl MachineKeys {
         };
         let shapes = self.shapes.iter().map(shape);
         let shapes = shapes.collect::<Result<Vec<_>, _>>()?;
-        machine = machine.with_shapes(&shapes).map_err(at("shapes"))?;
+        description = description.with_shapes(&shapes).map_err(at("shapes"))?;
         if let Some(multiple) = &self.multiple {
-            machine = machine.with_multiple(multiple).map_err(at("multiple"))?;
+            description = description
+                .with_multiple(multiple)
+                .map_err(at("multiple"))?;
         }
         if let Some(align) = &self.align {
-            machine = machine.with_align(align).map_err(at("align"))?;
+            description = description.with_align(align).map_err(at("align"))?;
         }
         match self.chips_max {
             None => {}
             Some(0) => return Err(("chips-max", "0 (expected at least 1)".to_owned())),
-            Some(chips) => machine = machine.with_chips_max(chips),
+            Some(chips) => description = description.with_chips_max(chips),
         }
         let placements = self.placements.iter().map(|of| {
             let n = [&of.dims, &of.seed, &of.spacing].map(Vec::len);
             if n[0] == count {
                 Placement::new(&of.dims, &of.seed, &of.spacing)
             } else {
-                Err(MachineError::Dimensions)
+                Err(DescriptionError::Dimensions)
             }
         });
         let placements = placements.collect::<Result<Vec<_>, _>>();
         let placements = placements.map_err(at("placements"))?;
-        machine
+        description
             .with_placements(&placements)
             .map_err(at("placements"))
     }
@@ -374,7 +380,7 @@ fn line_of(text: &str, at: usize) -> usize {
 }
 
 /// The machine of a TOML file, with the name that it gives.
-fn of_toml(text: &str) -> Result<(Option<String>, Machine), Wrong> {
+fn of_toml(text: &str) -> Result<(Option<String>, Description), Wrong> {
     let table = DeTable::parse(text).ok();
     let keys: MachineKeys = toml::from_str(text).map_err(|error| {
         let start = error.span().map(|span| span.start);
@@ -396,7 +402,7 @@ fn of_toml(text: &str) -> Result<(Option<String>, Machine), Wrong> {
             },
         }
     })?;
-    match keys.machine() {
+    match keys.description() {
         Ok(machine) => Ok((keys.name, machine)),
         Err((key, reason)) => {
             let place = table.as_ref().and_then(|table| {

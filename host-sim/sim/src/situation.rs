@@ -6,8 +6,8 @@
 //! cleared. The controller does not change.
 
 use meshalloc::{
-    Answer, Block, Configuration, Error, Grid, JobId, JobState, Machine, NodeId, Query, Request,
-    Ticks,
+    Answer, Block, Configuration, Description, Error, Grid, JobId, JobState, NodeId, Query,
+    Request, Ticks,
 };
 
 use crate::backend::BackendError;
@@ -54,7 +54,7 @@ pub struct Situation<'d> {
     /// What is served, and how.
     pub configuration: Configuration,
     /// The rules of the machine, if it has some.
-    pub description: Option<&'d Machine>,
+    pub description: Option<&'d Description>,
     /// The jobs that hold processors, by name.
     pub running: Vec<Running>,
     /// The jobs that wait, in the order of the queue.
@@ -74,7 +74,7 @@ impl<'d> Situation<'d> {
     pub fn read(
         ask: Ask<'_>,
         configuration: Configuration,
-        description: Option<&'d Machine>,
+        description: Option<&'d Description>,
     ) -> Result<Self, SimulationError> {
         let mut situation = Situation {
             configuration,

@@ -11,8 +11,8 @@ use std::time::Instant;
 use meshalloc::message::Capacity;
 use meshalloc::storage::HeapStorage;
 use meshalloc::{
-    Answer, Block, Change, Configuration, Error, Event, Happened, JobId, Machine, Outcome, Query,
-    Refusal, Request, Statistics, Ticks,
+    Answer, Block, Change, Configuration, Description, Error, Event, Happened, JobId, Outcome,
+    Query, Refusal, Request, Statistics, Ticks,
 };
 
 use super::LineBackends;
@@ -38,7 +38,7 @@ struct Twinned<'l, 'm> {
 pub(super) fn with(
     line: &mut LineBackends,
     configuration: Configuration,
-    description: Option<&Machine>,
+    description: Option<&Description>,
     body: &mut dyn FnMut(&mut dyn Backend),
 ) -> Result<(), BackendError> {
     let Configuration {

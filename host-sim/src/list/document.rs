@@ -169,7 +169,7 @@ impl ListDocument {
 fn machines() -> Vec<MachineKeys> {
     let presets = super::presets();
     presets
-        .map(|preset| MachineKeys::of(Some(&preset.name), &preset.machine))
+        .map(|preset| MachineKeys::of(Some(&preset.name), &preset.description))
         .collect()
 }
 

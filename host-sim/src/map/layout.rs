@@ -31,7 +31,7 @@
 
 use std::ops::Range;
 
-use meshalloc::{Block, Grid, Machine, NodeId, Tuple};
+use meshalloc::{Block, Description, Grid, NodeId, Tuple};
 
 use meshalloc_sim::names;
 
@@ -55,8 +55,8 @@ impl From<Grid> for Plan {
 
 impl Plan {
     /// A machine that may have a description.
-    pub fn of(machine: Grid, description: Option<&Machine>) -> Plan {
-        let cube = description.and_then(Machine::cube);
+    pub fn of(machine: Grid, description: Option<&Description>) -> Plan {
+        let cube = description.and_then(Description::cube);
         Plan {
             machine,
             cube: cube.and_then(Tuple::from_slice),

@@ -33,7 +33,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use meshalloc::{Block, Flags, Grid, Lays, Machine, Slice, Ticks};
+use meshalloc::{Block, Description, Flags, Grid, Lays, Slice, Ticks};
 use serde_json::{Value, json};
 
 use crate::map::layout::{Layout, ONE_ROW, Plan};
@@ -71,7 +71,7 @@ impl Columns {
 pub(super) fn data(experiment: &Experiment, histories: &[History]) -> Data {
     let machine = experiment.machine;
     let description = experiment.description.as_ref();
-    let description = description.map(|description| &description.machine);
+    let description = description.map(|description| &description.description);
     let layouts: Vec<_> = histories
         .iter()
         .map(|history| {
@@ -195,7 +195,7 @@ struct Slices {
 
 impl Slices {
     /// Those of a machine that has a description, links around it, or more than two dimensions.
-    fn new(history: &History, machine: Option<&Machine>) -> Slices {
+    fn new(history: &History, machine: Option<&Description>) -> Slices {
         let grid = history.machine;
         let wraps = (0..grid.dimensions()).any(|dimension| grid.wraps(dimension));
         if machine.is_none() && !wraps && grid.dimensions() < 3 || grid.is_written_high_first() {

@@ -629,7 +629,7 @@ fn every_machine_serves_a_replay() {
     let toml = "sides = [8, 8, 4]\nwraps = [true, true, true]\nrotate = true\ncube = [4, 4, 4]\n\
                 shapes = ['2x2x4']\n";
     fs::write(folder.path().join("own.toml"), toml).unwrap();
-    let presets = meshalloc::Machine::PRESETS;
+    let presets = meshalloc::Description::PRESETS;
     for machine in presets.into_iter().chain(["own.toml"]) {
         let line = format!("replay - --machine {machine}");
         let alloc = "alloc 1 chips=16\nfree 1\n";

@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn the_grid_of_the_pod_is_that_of_the_preset() {
-        let machine = meshalloc::Machine::preset("tpu-v4").expect("a preset");
+        let machine = meshalloc::Description::preset("tpu-v4").expect("a preset");
         assert_eq!(*machine.grid(), POD);
     }
 }

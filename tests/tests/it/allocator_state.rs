@@ -382,7 +382,7 @@ fn the_checkpoints_of_allocators_and_controllers_are_told_apart() {
 #[test]
 fn a_block_is_taken_where_the_description_allows_a_slice() {
     let grid = mesh(8, 8).grid();
-    let machine = meshalloc::Machine::new(grid).and_then(|machine| machine.with_align(&[2, 2]));
+    let machine = meshalloc::Description::new(grid).and_then(|machine| machine.with_align(&[2, 2]));
     let machine = machine.expect("a description");
     let strategy = StrategyKind::FirstFit;
     let mut memory = HeapMemory::for_strategy(grid, strategy, 10);

@@ -5,7 +5,7 @@ use std::fmt::Arguments;
 
 use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{
-    Allocator, Block, Flags, Grid as Machine, Holds, Machine as Described, NodeId, Refusal,
+    Allocator, Block, Description as Described, Flags, Grid as Machine, Holds, NodeId, Refusal,
     Request, Shape, StrategyKind,
 };
 use meshalloc_tests::convert;

@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use meshalloc::Threshold;
 use meshalloc::storage::Needs;
 use meshalloc::{
-    Change, Commit, Configuration, Controller, Error, Grid, JobId, Machine, Refusal, Request,
+    Change, Commit, Configuration, Controller, Description, Error, Grid, JobId, Refusal, Request,
     SchedulerKind, StrategyKind, Ticks,
 };
 use meshalloc_tests::convert::{self, is_served};
@@ -55,7 +55,7 @@ fn lengthened(command: Change, length: Ticks) -> Change {
 
 /// A checkpoint is never longer than the last count plus the predicted growth of each command
 /// since. The count is repeated often, since jobs that have left are not subtracted.
-fn check(configuration: Configuration, described: Option<&Machine>, seed: u64) {
+fn check(configuration: Configuration, described: Option<&Description>, seed: u64) {
     let mut commands = Changes::new(seed);
     let Configuration {
         machine, strategy, ..
@@ -95,7 +95,7 @@ fn check(configuration: Configuration, described: Option<&Machine>, seed: u64) {
     }
 }
 
-fn check_all(machine: Grid, described: Option<&Machine>) {
+fn check_all(machine: Grid, described: Option<&Description>) {
     let grid = convert::grid(machine);
     let serves = |kind: StrategyKind| match described {
         Some(described) => kind.serves_described(described),
@@ -134,7 +134,7 @@ fn no_checkpoint_of_a_described_machine_is_longer_than_was_said() {
         (Grid::mesh(&[16, 8]), &[4, 4]),
     ] {
         let machine = machine.expect("a grid");
-        let described = Machine::new(machine).and_then(|it| it.with_cube(of));
+        let described = Description::new(machine).and_then(|it| it.with_cube(of));
         check_all(machine, Some(&described.expect("a description")));
     }
 }

@@ -6,8 +6,9 @@ use meshalloc::Grid as Machine;
 use meshalloc::jobs::JobSlot;
 use meshalloc::strategy::Candidate;
 use meshalloc::{
-    Allocation, Allocator, Block, Change, Configuration, ConfigureError, Controller, Flags, JobId,
-    Machine as Described, NodeId, Outcome, Request, SchedulerKind, StrategyKind, Submesh, Ticks,
+    Allocation, Allocator, Block, Change, Configuration, ConfigureError, Controller,
+    Description as Described, Flags, JobId, NodeId, Outcome, Request, SchedulerKind, StrategyKind,
+    Submesh, Ticks,
 };
 use meshalloc_tests::convert;
 use meshalloc_tests::foresight::{Candidate as Expected, Foresight, Other, Outlook, heights};

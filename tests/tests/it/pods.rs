@@ -8,7 +8,7 @@ mod placements;
 mod presets;
 
 use meshalloc::storage::{HeapStorage, Needs};
-use meshalloc::{Allocator, Block, Flags, Machine as Described, Request, Slice, StrategyKind};
+use meshalloc::{Allocator, Block, Description as Described, Flags, Request, Slice, StrategyKind};
 use meshalloc_tests::grid::{Grid, Place};
 use meshalloc_tests::pods::Form;
 use meshalloc_tests::random::Random;

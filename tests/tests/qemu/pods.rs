@@ -2,8 +2,8 @@
 
 use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{
-    Answer, Change, Configuration, ConfigureError, Controller, Error, Flags, Grid, JobId, Machine,
-    Outcome, Query, Request, SchedulerKind, Shape, StrategyKind,
+    Answer, Change, Configuration, ConfigureError, Controller, Description, Error, Flags, Grid,
+    JobId, Outcome, Query, Request, SchedulerKind, Shape, StrategyKind,
 };
 use meshalloc_tests::qemu::{Qemu, call_at};
 use meshalloc_tests::random::Random;
@@ -18,7 +18,7 @@ const MACHINE: &str = "tpu-v4";
 fn qemu_decides_as_in_process_on_a_described_machine() {
     let qemu = Qemu::start_described(MACHINE);
     let mut client = qemu.client().unwrap();
-    let machine = Machine::preset(MACHINE).expect("a preset");
+    let machine = Description::preset(MACHINE).expect("a preset");
     assert_eq!(client.greeting().description, Some(machine.digest()));
     assert_eq!(client.greeting().configuration.machine, *machine.grid());
     let other = Configuration {

@@ -10,9 +10,9 @@ use std::thread;
 use meshalloc::message::LargestReport;
 use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{
-    Allocation, Allocator, Answer, Block, Change, Configuration, Controller, Flags, Grid, Happened,
-    JobId, JobState, Machine, NodeId, Outcome, Query, Refusal, Request, SchedulerKind, Shape,
-    StrategyKind,
+    Allocation, Allocator, Answer, Block, Change, Configuration, Controller, Description, Flags,
+    Grid, Happened, JobId, JobState, NodeId, Outcome, Query, Refusal, Request, SchedulerKind,
+    Shape, StrategyKind,
 };
 use meshalloc_c::numbers_of;
 use rand_chacha::ChaCha8Rng;
@@ -129,7 +129,7 @@ struct World<'m> {
     random: ChaCha8Rng,
     script: Script,
     grid: Grid,
-    machine: Option<&'m Machine>,
+    machine: Option<&'m Description>,
     allocators: [Allocator<'m>; 2],
     /// What the allocators have given away, released or not.
     held: Vec<u128>,
@@ -588,7 +588,7 @@ fn state(occupancy: &meshalloc::Occupancy<'_>, node: u32) -> Result<u8, String> 
 
 /// Carries out random operations on one machine with one strategy.
 fn run(seed: u64, machine: &str, strategy: &str, scheduler: SchedulerKind) -> Script {
-    let description = Machine::preset(machine);
+    let description = Description::preset(machine);
     let description = description.as_ref();
     let grid: Grid = match description {
         Some(description) => *description.grid(),
@@ -634,7 +634,7 @@ fn run(seed: u64, machine: &str, strategy: &str, scheduler: SchedulerKind) -> Sc
     let wraps = (0..grid.dimensions()).fold(0, |all, at| all | u16::from(grid.wraps(at)) << at);
     let (kind, [first, second]) = numbers_of(&kind).unwrap();
     let (scheduler, [third, fourth]) = numbers_of(&scheduler).unwrap();
-    let presets = Machine::PRESETS;
+    let presets = Description::PRESETS;
     let description = presets.iter().position(|&preset| preset == machine);
     let description = description.map_or(0, |at| at + 1);
     let line = format!(

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use cbindgen::{Builder, Config, EnumConfig, ExportConfig, Language, RenameRule, Style};
 use meshalloc::storage::Needs;
-use meshalloc::{Grid, Machine, Mesh, SchedulerKind, StrategyForm, StrategyKind};
+use meshalloc::{Description, Grid, Mesh, SchedulerKind, StrategyForm, StrategyKind};
 use meshalloc_c::{SIZES_32, SIZES_64, Sizes, numbers_of};
 
 /// The types, in snake case behind a prefix in C.
@@ -286,8 +286,8 @@ fn machines() -> String {
         "\n/* Initialisers of a meshalloc_machine whose slices follow rules. The memory \
         comes\n   from meshalloc_allocator_size() or meshalloc_controller_size(). */\n\n"
             .to_owned();
-    for (at, preset) in Machine::PRESETS.into_iter().enumerate() {
-        let machine = Machine::preset(preset).expect("it is listed");
+    for (at, preset) in Description::PRESETS.into_iter().enumerate() {
+        let machine = Description::preset(preset).expect("it is listed");
         let grid = machine.grid();
         let sides: Vec<_> = grid.sides().iter().map(u16::to_string).collect();
         let wraps = (0..grid.dimensions()).filter(|&dimension| grid.wraps(dimension));

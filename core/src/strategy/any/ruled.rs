@@ -4,7 +4,7 @@
 use super::{AnyStrategy, Chosen};
 use crate::error::Refusal;
 use crate::grid::{Grid, Shape};
-use crate::machine::{Forms, Machine, Trials, demanded_rings};
+use crate::machine::{Description, Forms, Trials, demanded_rings};
 use crate::request::{Flags, Request};
 use crate::strategy::{Strategy, StrategyKind};
 
@@ -16,7 +16,7 @@ const RULED: Flags = Flags::CHIPS.union(Flags::ALL_RINGS);
 struct Served<'m> {
     kind: StrategyKind,
     grid: Grid,
-    machine: Option<&'m Machine>,
+    machine: Option<&'m Description>,
 }
 
 impl<'m> AnyStrategy<'m> {
@@ -31,7 +31,7 @@ impl<'m> AnyStrategy<'m> {
     /// Whether there are rules for this request.
     #[inline]
     pub(super) fn is_ruled(&self, request: &Request) -> bool {
-        Machine::BUILT && (self.machine.is_some() || request.flags.intersects(RULED))
+        Description::BUILT && (self.machine.is_some() || request.flags.intersects(RULED))
     }
 
     /// The demand by the strategy, which knows no rules.

@@ -12,13 +12,13 @@
 use super::common::demand_in_any_order;
 use super::kind::BUDGETS;
 use super::{Strategy, Workspace};
-use crate::blocks::Draft;
 #[cfg(feature = "restore")]
 use crate::checkpoint::{Reader, RestoreError, Writer};
+use crate::draft::Draft;
 use crate::error::{ConfigureError, Refusal};
 use crate::grid::Shape;
 use crate::grid::{Block, Grid};
-use crate::machine::{Forms, Machine, may_turn};
+use crate::machine::{Description, Forms, may_turn};
 use crate::mesh::Sides;
 use crate::occupancy::Occupancy;
 use crate::outlook::Outlook;
@@ -194,7 +194,7 @@ impl<'m, const BY_ENDS: bool> Foresight<'m, BY_ENDS> {
     /// As what an expected request counts: a number of processors as the first of its shapes that
     /// fits the machine. `None` if none does.
     fn wanted(&self, request: &Request) -> Option<Wanted> {
-        if !Machine::BUILT {
+        if !Description::BUILT {
             let (shape, may_rotate) = (request.shape, request.may_rotate());
             return Some(Wanted { shape, may_rotate });
         }

@@ -2,7 +2,7 @@
 
 use core::cmp::{Ordering, Reverse};
 
-use crate::blocks::Draft;
+use crate::draft::Draft;
 use crate::grid::{Block, Grid, Tuple};
 use crate::occupancy::Occupancy;
 use crate::request::Request;

@@ -3,7 +3,7 @@
 use core::cmp::Ordering;
 
 use super::entry::Entry;
-use crate::blocks::Draft;
+use crate::draft::Draft;
 use crate::mesh::{Sides, Submesh};
 use crate::request::Request;
 use crate::search::steps::{Rule, for_each_corner};

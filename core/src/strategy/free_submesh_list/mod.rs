@@ -138,7 +138,7 @@
 
 use super::common::demand_in_any_order;
 use super::{Strategy, Workspace};
-use crate::blocks::Draft;
+use crate::draft::Draft;
 use crate::error::{ConfigureError, Refusal};
 use crate::grid::{Block, Grid};
 use crate::mesh::{Mesh, Sides, Submesh};

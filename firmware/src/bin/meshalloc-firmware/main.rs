@@ -37,7 +37,7 @@ mod image {
     use defmt_semihosting as _;
 
     #[cfg(described)]
-    use meshalloc::Machine;
+    use meshalloc::Description;
     use meshalloc::storage::Needs;
     use meshalloc::{Configuration, Controller, SchedulerKind, Storage, StrategyKind};
     #[cfg(not(described))]
@@ -77,9 +77,9 @@ mod image {
 
     /// The only machine that is served: `MESHALLOC_MACHINE` at the time of the build.
     #[cfg(described)]
-    static MACHINE: Machine = DESCRIBED;
+    static MACHINE: Description = DESCRIBED;
     #[cfg(described)]
-    const DESCRIBED: Machine = match Machine::preset(env!("MESHALLOC_MACHINE")) {
+    const DESCRIBED: Description = match Description::preset(env!("MESHALLOC_MACHINE")) {
         Some(machine) => machine,
         None => panic!(
             "MESHALLOC_MACHINE: expected tpu-v3, tpu-v4, tpu-v5e, tpu-v6e, tpu-v5p, tpu-v7x, \

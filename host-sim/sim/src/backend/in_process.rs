@@ -6,7 +6,7 @@ use meshalloc::message::Capacity;
 use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{
     Answer, AnyScheduler, AnyStrategy, Block, Change, Configuration, ConfigureError, Controller,
-    Error, Grid, Happened, JobId, Machine, Memory, Outcome, Query, Request, SchedulerKind,
+    Description, Error, Grid, Happened, JobId, Memory, Outcome, Query, Request, SchedulerKind,
     ServedScheduler, ServedStrategy, StrategyKind, Ticks,
 };
 
@@ -18,7 +18,7 @@ use crate::workload::JOBS_MAX;
 /// this machine, perhaps one with a description. `jobs` is the most that wait and run together.
 pub fn needs(
     machine: Grid,
-    description: Option<&Machine>,
+    description: Option<&Description>,
     strategy: StrategyKind,
     jobs: usize,
 ) -> Needs {
@@ -34,7 +34,7 @@ pub fn needs(
 /// As much memory on the heap as [`needs`] says.
 pub fn heap_storage(
     machine: Grid,
-    description: Option<&Machine>,
+    description: Option<&Description>,
     strategy: StrategyKind,
     jobs: usize,
 ) -> HeapStorage {
@@ -42,7 +42,7 @@ pub fn heap_storage(
 }
 
 /// The memory of a storage, for a machine that may have a description.
-fn memory<'m>(storage: &'m mut HeapStorage, description: Option<&'m Machine>) -> Memory<'m> {
+fn memory<'m>(storage: &'m mut HeapStorage, description: Option<&'m Description>) -> Memory<'m> {
     match description {
         None => storage.memory(),
         Some(machine) => storage.memory().describing(machine),
@@ -60,7 +60,7 @@ pub struct GrowingStorage([Option<HeapStorage>; DOUBLINGS]);
 #[derive(Debug)]
 pub(super) struct Make<'m, S, D> {
     /// The memory for this number of jobs.
-    pub(super) storage: fn(&Configuration, Option<&Machine>, usize) -> HeapStorage,
+    pub(super) storage: fn(&Configuration, Option<&Description>, usize) -> HeapStorage,
     /// An empty controller in larger memory, with the policies of this one.
     pub(super) again: fn(&Controller<'m, S, D>, Memory<'m>) -> Made<'m, S, D>,
     /// The largest slice that could be placed; `None` if that is not known.
@@ -83,7 +83,7 @@ pub struct InProcess<'m, S = AnyStrategy<'m>, D = AnyScheduler> {
     blocks: Vec<Block>,
     /// Places for the memories that are still to come, if the table may grow.
     larger: IterMut<'m, Option<HeapStorage>>,
-    description: Option<&'m Machine>,
+    description: Option<&'m Description>,
     /// What the latest change or requeue took, where that is measured.
     latest_seconds: Option<f64>,
 }
@@ -112,7 +112,7 @@ impl<'m> InProcess<'m> {
         storage: &'m mut GrowingStorage,
         jobs: usize,
         configuration: Configuration,
-        description: Option<&'m Machine>,
+        description: Option<&'m Description>,
     ) -> Result<Self, BackendError> {
         let make = of_core(configuration);
         Self::begin(storage, jobs, configuration, description, make, |memory| {
@@ -152,7 +152,7 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> InProcess<'m, S, D> {
         storage: &'m mut GrowingStorage,
         jobs: usize,
         configuration: Configuration,
-        description: Option<&'m Machine>,
+        description: Option<&'m Description>,
         make: Make<'m, S, D>,
         controller: impl FnOnce(Memory<'m>) -> Made<'m, S, D>,
     ) -> Result<Self, BackendError> {
@@ -319,7 +319,7 @@ impl Backends for InProcessBackends {
     fn with(
         &mut self,
         configuration: Configuration,
-        description: Option<&Machine>,
+        description: Option<&Description>,
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError> {
         let machine = configuration.machine;

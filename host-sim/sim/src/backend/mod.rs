@@ -2,8 +2,8 @@
 
 use meshalloc::message::Capacity;
 use meshalloc::{
-    Answer, Block, Change, Configuration, ConfigureError, Error, Event, JobId, Machine, Outcome,
-    Query, Request, StrategyKind, Ticks,
+    Answer, Block, Change, Configuration, ConfigureError, Description, Error, Event, JobId,
+    Outcome, Query, Request, StrategyKind, Ticks,
 };
 
 mod around;
@@ -98,7 +98,7 @@ pub trait Backends {
     fn with(
         &mut self,
         configuration: Configuration,
-        description: Option<&Machine>,
+        description: Option<&Description>,
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError>;
 }
@@ -107,7 +107,7 @@ impl<B: Backends + ?Sized> Backends for &mut B {
     fn with(
         &mut self,
         configuration: Configuration,
-        description: Option<&Machine>,
+        description: Option<&Description>,
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError> {
         (**self).with(configuration, description, body)

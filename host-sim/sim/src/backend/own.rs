@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use meshalloc::jobs::Slot;
 use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{
-    AnyScheduler, Attempt, Configuration, ConfigureError, Controller, Grid, JobId, Machine, Query,
-    Request, Scheduler, SchedulerKind, ServedScheduler, ServedStrategy, Strategy, StrategyKind,
-    Ticks, Trigger, Try, World,
+    AnyScheduler, Attempt, Configuration, ConfigureError, Controller, Description, Grid, JobId,
+    Query, Request, Scheduler, SchedulerKind, ServedScheduler, ServedStrategy, Strategy,
+    StrategyKind, Ticks, Trigger, Try, World,
 };
 
 use super::in_process::{InProcess, Make};
@@ -162,7 +162,7 @@ impl<P: Policy + Clone> ServedScheduler for Queued<P> {
 const ROOM: usize = 1 << 12;
 
 /// The memory of a controller whose strategy brings its own.
-fn storage(configuration: &Configuration, _: Option<&Machine>, jobs: usize) -> HeapStorage {
+fn storage(configuration: &Configuration, _: Option<&Description>, jobs: usize) -> HeapStorage {
     let machine = configuration.machine;
     let needs = Needs {
         scratch: 0,
@@ -229,7 +229,7 @@ where
     fn with(
         &mut self,
         configuration: Configuration,
-        _: Option<&Machine>,
+        _: Option<&Description>,
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError> {
         let strategy = (self.strategy)(configuration.machine);
@@ -249,7 +249,7 @@ impl<S: ServedStrategy + Clone, F: FnMut(Grid) -> S> Backends for StrategyBacken
     fn with(
         &mut self,
         configuration: Configuration,
-        _: Option<&Machine>,
+        _: Option<&Description>,
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError> {
         let scheduler = AnyScheduler::new(configuration.scheduler);
@@ -274,7 +274,7 @@ impl<P: Policy + Clone, G: FnMut() -> P> Backends for PolicyBackends<G> {
     fn with(
         &mut self,
         configuration: Configuration,
-        description: Option<&Machine>,
+        description: Option<&Description>,
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError> {
         let mut memory = GrowingStorage::default();

@@ -68,7 +68,7 @@ pub fn run_observed<'o>(
     let conditions = experiment.conditions(replication)?;
     let configuration = experiment.configuration(strategy, replication);
     let description = experiment.description.as_ref();
-    let description = description.map(|description| &description.machine);
+    let description = description.map(|description| &description.description);
     let workload = &experiment.workload;
     let mut jobs = workload.jobs(experiment.seed, replication)?;
     let mut execution = execution(workload, experiment.machine)?;

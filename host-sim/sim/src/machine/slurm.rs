@@ -29,7 +29,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use meshalloc::{Grid, Machine, Placement};
+use meshalloc::{Description, Grid, Placement};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -142,7 +142,7 @@ impl<'de> Deserialize<'de> for Topologies {
 }
 
 /// The first torus of this name, or the first one, with its name.
-pub(super) fn read(text: &str, name: Option<&str>) -> Result<(Option<String>, Machine), Wrong> {
+pub(super) fn read(text: &str, name: Option<&str>) -> Result<(Option<String>, Description), Wrong> {
     let topologies: Topologies = serde_saphyr::from_str(text).map_err(|error| {
         let line = error.location().map(|at| at.line() as usize);
         let mut options = RenderOptions::default();
@@ -153,7 +153,7 @@ pub(super) fn read(text: &str, name: Option<&str>) -> Result<(Option<String>, Ma
         let reason = reason.replace('\n', ", ");
         Wrong { line, reason }
     })?;
-    let mut machines: Vec<(String, Machine)> = Vec::new();
+    let mut machines: Vec<(String, Description)> = Vec::new();
     for Torus3d { toruses } in topologies.0.into_iter().filter_map(|of| of.torus3d) {
         // Each topology has names and nodes of its own.
         let first = machines.len();
@@ -181,7 +181,7 @@ pub(super) fn read(text: &str, name: Option<&str>) -> Result<(Option<String>, Ma
         }
     }
     let names: Vec<_> = machines.iter().map(|(name, _)| name.clone()).collect();
-    let is_wanted = |(torus, _): &(String, Machine)| name.is_none_or(|name| torus == name);
+    let is_wanted = |(torus, _): &(String, Description)| name.is_none_or(|name| torus == name);
     if let Some((name, machine)) = machines.into_iter().find(is_wanted) {
         return Ok((Some(name), machine));
     }
@@ -197,7 +197,7 @@ pub(super) fn read(text: &str, name: Option<&str>) -> Result<(Option<String>, Ma
 
 /// The machine of a torus, whose nodes join those of the others; or the line of the key that is
 /// wrong, and why.
-fn machine(torus: &Torus, hosts: &mut BTreeSet<String>) -> Result<Machine, (u64, String)> {
+fn machine(torus: &Torus, hosts: &mut BTreeSet<String>) -> Result<Description, (u64, String)> {
     let Spanned {
         value: dims,
         referenced,
@@ -205,7 +205,7 @@ fn machine(torus: &Torus, hosts: &mut BTreeSet<String>) -> Result<Machine, (u64,
     } = torus.dims;
     let at_dims = |error: &dyn fmt::Display| (referenced.line(), format!("dims: {error}"));
     let grid = Grid::torus(&dims.all()).map_err(|error| at_dims(&error))?;
-    let machine = Machine::new(grid).map_err(|error| at_dims(&error))?;
+    let machine = Description::new(grid).map_err(|error| at_dims(&error))?;
     check_nodes(torus, hosts)?;
     let mut placements = Vec::new();
     for place in &torus.placements {

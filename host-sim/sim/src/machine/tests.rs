@@ -2,12 +2,12 @@
 
 use std::fs;
 
-use meshalloc::{Machine, Placement, Shape};
+use meshalloc::{Description, Placement, Shape};
 
 use super::*;
 use crate::scenario::Setting;
 
-fn of_file(name: &str, text: &str) -> Result<Description, String> {
+fn of_file(name: &str, text: &str) -> Result<Described, String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
     fs::write(&path, text).unwrap();
@@ -18,22 +18,22 @@ fn of_file(name: &str, text: &str) -> Result<Description, String> {
 
 #[test]
 fn a_preset_written_as_a_file_is_the_preset() {
-    for name in Machine::PRESETS {
-        let machine = Machine::preset(name).unwrap();
+    for name in Description::PRESETS {
+        let machine = Description::preset(name).unwrap();
         let keys = MachineKeys::of(Some(name), &machine);
         let text = toml::to_string(&keys)
             .unwrap()
             .replace("chips_max", "chips-max");
         let read = of_file("any.toml", &text).unwrap();
-        assert_eq!(read, Description::new(name, machine), "{text}");
-        assert_eq!(read.machine.digest(), machine.digest());
+        assert_eq!(read, Described::new(name, machine), "{text}");
+        assert_eq!(read.description.digest(), machine.digest());
     }
 }
 
 #[test]
 fn the_help_of_the_setting_names_every_preset() {
     let help = Setting::of("machine").unwrap().help();
-    for name in Machine::PRESETS {
+    for name in Description::PRESETS {
         assert!(help.contains(name), "{name}: {help}");
     }
 }
@@ -44,7 +44,7 @@ fn every_key_has_its_part_of_the_machine() {
                 cube = [2, 2, 2]\nshapes = ['1x1x2', '2X1x1']\nmultiple = [2, 2, 4]\n\
                 align = [2, 1, 1]\nchips-max = 64\n\
                 placements = [{ dims = [2, 2, 2] }, { dims = [2, 2, 1], seed = [1, 0, 0], spacing = [2, 0, 1] }]\n";
-    let Description { name, machine } = of_file("x.toml", text).unwrap();
+    let Described { name, description } = of_file("x.toml", text).unwrap();
     assert_eq!(name, "mine");
     let grid = Grid::new(&[8, 4, 4], 0b101).unwrap();
     let shapes = [[1, 1, 2], [2, 1, 1]].map(|extents| Shape::new(&extents).unwrap());
@@ -52,7 +52,7 @@ fn every_key_has_its_part_of_the_machine() {
         Placement::new(&[2, 2, 2], &[], &[]),
         Placement::new(&[2, 2, 1], &[1, 0, 0], &[2, 2, 1]),
     ];
-    let expected = Machine::new(grid)
+    let expected = Description::new(grid)
         .and_then(|machine| machine.with_rotation(false).with_cube(&[2, 2, 2]))
         .and_then(|machine| machine.with_shapes(&shapes))
         .and_then(|machine| machine.with_multiple(&[2, 2, 4]))
@@ -61,19 +61,19 @@ fn every_key_has_its_part_of_the_machine() {
             let machine = machine.with_chips_max(64);
             machine.with_placements(&placements.map(Result::unwrap))
         });
-    assert_eq!(machine, expected.unwrap());
-    let written = toml::to_string(&MachineKeys::of(None, &machine)).unwrap();
+    assert_eq!(description, expected.unwrap());
+    let written = toml::to_string(&MachineKeys::of(None, &description)).unwrap();
     let written = written.replace("chips_max", "chips-max");
     assert_eq!(
         of_file("y.toml", &written).unwrap(),
-        Description::new("y", machine)
+        Described::new("y", description)
     );
     // By default it is a mesh on which every shape is legal.
     let plain = of_file("plain.toml", "sides = [4, 3]").unwrap();
     let grid = Grid::mesh(&[4, 3]).unwrap();
     assert_eq!(
         plain,
-        Description::new("plain", Machine::new(grid).unwrap())
+        Described::new("plain", Description::new(grid).unwrap())
     );
     assert!(!plain.has_rules());
 }
@@ -185,15 +185,15 @@ fn a_torus_of_slurm_is_a_machine() {
         Placement::new(&[2, 2, 1], &[], &[]),
         Placement::new(&[2, 2, 2], &[1, 0, 0], &[2, 2, 2]),
     ];
-    let expected = Machine::new(Grid::torus(&[4, 4, 2]).unwrap())
+    let expected = Description::new(Grid::torus(&[4, 4, 2]).unwrap())
         .and_then(|machine| machine.with_placements(&placements.map(Result::unwrap)));
-    assert_eq!(small, Description::new("small", expected.unwrap()));
+    assert_eq!(small, Described::new("small", expected.unwrap()));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("topology.yml");
     fs::write(&path, TOPOLOGY).unwrap();
     let named = |name: &str| format!("{}:{name}", path.display()).parse::<MachineSource>();
     let large = named("large").unwrap().read().unwrap();
-    assert_eq!(*large.machine.grid(), Grid::torus(&[8, 8, 8]).unwrap());
+    assert_eq!(*large.description.grid(), Grid::torus(&[8, 8, 8]).unwrap());
     let error = named("other").unwrap().read().unwrap_err();
     assert!(error.contains("no torus of the name \"other\" (expected one of small, large)"));
     // A file with a single topology.
@@ -308,7 +308,7 @@ fn errors_of_yaml_have_file_and_line() {
         TOPOLOGY.replace("        regions:", &all)
     };
     let small = of_file("t.yaml", &places(256)).unwrap();
-    assert_eq!(small.machine.placements().len(), 2);
+    assert_eq!(small.description.placements().len(), 2);
     let error = of_file("t.yaml", &places(257)).unwrap_err();
     assert!(
         error.contains("torus \"large\": placements: more than 256"),

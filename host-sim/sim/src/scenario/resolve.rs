@@ -11,7 +11,7 @@ use crate::error::SettingError;
 use crate::experiment::{Experiment, Measure, Replications, WARMUP_FRACTION};
 use crate::failures::{Failures, Restart};
 use crate::io::{IoJobs, IoMesh, IoNetwork};
-use crate::machine::{Description, MachineSource};
+use crate::machine::{Described, MachineSource};
 use crate::metrics::SLOWDOWN_THRESHOLD;
 use crate::names;
 use crate::network::Parameters;
@@ -66,7 +66,7 @@ pub struct Controlled {
     /// The machine.
     pub machine: Grid,
     /// Its description, if only certain slices are given.
-    pub description: Option<Description>,
+    pub description: Option<Described>,
     /// The strategies, each once.
     pub strategies: Vec<StrategyKind>,
     /// The scheduler; times in it are seconds.
@@ -212,7 +212,7 @@ impl Scenario {
             }
         };
         let threshold = settings.slowdown_threshold;
-        let cube = description.as_ref().and_then(|it| it.machine.cube());
+        let cube = description.as_ref().and_then(|it| it.description.cube());
         let cube = cube.and_then(|sides| Shape::new(sides).ok());
         let failures = settings.failures(machine, cube)?;
         let plan = Experiment {
@@ -302,7 +302,7 @@ impl Scenario {
     }
 
     /// The description of the machine, if it has one; an error when its file has none.
-    pub fn description(&self) -> Result<Option<Description>, SettingError> {
+    pub fn description(&self) -> Result<Option<Described>, SettingError> {
         let read = self.machine.as_ref().map(MachineSource::read).transpose();
         read.map_err(|error| SettingError::unquoted(&["machine"], &error))
     }
@@ -313,9 +313,9 @@ impl Scenario {
     /// # Errors
     ///
     /// When there is none of these sides, or a dimension is to wrap that it does not have.
-    pub fn grid(&self, description: Option<&Description>) -> Result<Grid, SettingError> {
+    pub fn grid(&self, description: Option<&Described>) -> Result<Grid, SettingError> {
         if let Some(description) = description {
-            return Ok(*description.machine.grid());
+            return Ok(*description.description.grid());
         }
         if let Some(cube) = self.cube {
             return Ok(cube.into());
@@ -354,7 +354,7 @@ impl Scenario {
     fn strategies(
         &mut self,
         machine: Grid,
-        description: Option<&Description>,
+        description: Option<&Described>,
     ) -> Result<Vec<StrategyKind>, SettingError> {
         let default = || vec![StrategyChoice::One(default_strategy(machine, description))];
         let named = self.strategy.get_or_insert_with(default);
@@ -476,7 +476,7 @@ impl Scenario {
     fn synthetic(
         &mut self,
         machine: Grid,
-        description: Option<&Description>,
+        description: Option<&Described>,
         messages: Option<Messages>,
     ) -> Result<Synthetic, SettingError> {
         if let Some(model) = self.model {
@@ -546,7 +546,7 @@ impl Scenario {
     fn requests(
         &mut self,
         machine: Grid,
-        description: Option<&Description>,
+        description: Option<&Described>,
     ) -> Result<Requests, SettingError> {
         if let Some(cube) = self.cube {
             return Ok(Requests::Subcubes(Subcubes {
@@ -741,12 +741,13 @@ fn exponential(mean_seconds: f64) -> ServiceDistribution {
 }
 
 /// The strategy of a command that names none.
-fn default_strategy(machine: Grid, description: Option<&Description>) -> StrategyKind {
+fn default_strategy(machine: Grid, description: Option<&Described>) -> StrategyKind {
     let cubes = StrategyKind::Cubes { fold: false };
     let of_description = [cubes, StrategyKind::Torus3d].into_iter();
     let mut of_description = of_description.filter(|kind| {
         kind.is_built()
-            && description.is_some_and(|description| kind.serves_described(&description.machine))
+            && description
+                .is_some_and(|description| kind.serves_described(&description.description))
     });
     match of_description.next() {
         Some(strategy) => strategy,
@@ -756,25 +757,22 @@ fn default_strategy(machine: Grid, description: Option<&Description>) -> Strateg
 }
 
 /// Whether the strategy serves the machine, which may have a description.
-pub fn serves(machine: Grid, description: Option<&Description>, strategy: StrategyKind) -> bool {
+pub fn serves(machine: Grid, description: Option<&Described>, strategy: StrategyKind) -> bool {
     match description {
-        Some(description) => strategy.serves_described(&description.machine),
+        Some(description) => strategy.serves_described(&description.description),
         None => strategy.serves().includes(&machine),
     }
 }
 
 /// The strategies of this build that serve the machine.
-fn suitable(
-    machine: Grid,
-    description: Option<&Description>,
-) -> impl Iterator<Item = StrategyKind> {
+fn suitable(machine: Grid, description: Option<&Described>) -> impl Iterator<Item = StrategyKind> {
     StrategyKind::built().filter(move |&kind| serves(machine, description, kind))
 }
 
 /// Checks that the strategy serves the machine.
 fn check_serves(
     machine: Grid,
-    description: Option<&Description>,
+    description: Option<&Described>,
     strategy: StrategyKind,
 ) -> Result<(), SettingError> {
     if serves(machine, description, strategy) {

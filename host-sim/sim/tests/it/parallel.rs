@@ -3,7 +3,7 @@ use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 
-use meshalloc::{Configuration, Machine, StrategyKind};
+use meshalloc::{Configuration, Description, StrategyKind};
 use meshalloc_sim::backend::{Backend, BackendError, Backends, InProcessBackends};
 use meshalloc_sim::experiment::{
     Experiment, Progress, Replications, Stop, StrategyResult, run, run_all, run_parallel,
@@ -214,7 +214,7 @@ fn one_after_the_other_nothing_is_run_after_a_failure() {
         fn with(
             &mut self,
             configuration: Configuration,
-            description: Option<&Machine>,
+            description: Option<&Description>,
             body: &mut dyn FnMut(&mut dyn Backend),
         ) -> Result<(), BackendError> {
             self.2 += 1;
@@ -248,7 +248,7 @@ fn a_failure_says_which() {
         fn with(
             &mut self,
             configuration: Configuration,
-            description: Option<&Machine>,
+            description: Option<&Description>,
             body: &mut dyn FnMut(&mut dyn Backend),
         ) -> Result<(), BackendError> {
             if configuration.strategy == StrategyKind::AdaptiveScan {

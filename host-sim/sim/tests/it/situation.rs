@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use meshalloc::{
-    Change, Configuration, Grid, JobId, JobState, Machine, Query, Refusal, Request, SchedulerKind,
-    Shape, StrategyKind,
+    Change, Configuration, Description, Grid, JobId, JobState, Query, Refusal, Request,
+    SchedulerKind, Shape, StrategyKind,
 };
 use meshalloc_sim::backend::{Backend, Backends, InProcessBackends};
 use meshalloc_sim::situation::{Departures, Earliest, Reason, Situation};
@@ -45,7 +45,7 @@ fn runs(backend: &mut dyn Backend, job: JobId) -> bool {
 /// Fills the machine with jobs and faults until some wait, and hands the state over.
 fn in_random_states(
     configuration: Configuration,
-    description: Option<&Machine>,
+    description: Option<&Description>,
     states: u64,
     body: &mut dyn FnMut(&mut dyn Backend, &Situation<'_>, &mut ChaCha8Rng),
 ) {
@@ -218,7 +218,10 @@ fn smallest_sets_and_reasons_are_those_of_brute_force() {
 #[test]
 fn a_release_of_the_smallest_set_lets_the_head_in() {
     let pod = Grid::torus(&[4, 4, 4]).unwrap();
-    let pod = Machine::new(pod).unwrap().with_cube(&[2, 2, 2]).unwrap();
+    let pod = Description::new(pod)
+        .unwrap()
+        .with_cube(&[2, 2, 2])
+        .unwrap();
     let mesh = Grid::mesh(&[8, 8]).unwrap();
     for (machine, description, strategy) in [
         (mesh, None, StrategyKind::FirstFit),

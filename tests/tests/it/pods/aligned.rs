@@ -2,7 +2,7 @@
 //! form.
 
 use meshalloc::{
-    Allocator, Block, Flags, Grid as Machine, Machine as Described, NodeId, Refusal, Request,
+    Allocator, Block, Description as Described, Flags, Grid as Machine, NodeId, Refusal, Request,
     StrategyKind,
 };
 use meshalloc_tests::convert;

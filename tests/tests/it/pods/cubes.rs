@@ -1,7 +1,7 @@
 //! Slices in cubes: `cubes` and `cubes:fold`.
 
 use meshalloc::{
-    Block, Grid as Machine, Machine as Described, NodeId, Refusal, Slice, StrategyKind,
+    Block, Description as Described, Grid as Machine, NodeId, Refusal, Slice, StrategyKind,
 };
 use meshalloc_tests::convert;
 use meshalloc_tests::pods::{Aligned, Cubes, Form};

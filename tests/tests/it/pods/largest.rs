@@ -2,8 +2,8 @@
 
 use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{
-    Answer, Change, Configuration, Controller, Flags, Grid as Machine, JobId, Machine as Described,
-    NodeId, Query, Request, SchedulerKind, Shape, StrategyKind,
+    Answer, Change, Configuration, Controller, Description as Described, Flags, Grid as Machine,
+    JobId, NodeId, Query, Request, SchedulerKind, Shape, StrategyKind,
 };
 use meshalloc_tests::convert;
 use meshalloc_tests::grid::{Place, lists};

@@ -1,8 +1,8 @@
 //! Fixed placements: `torus3d`.
 
 use meshalloc::{
-    Allocator, Block, Grid as Machine, Machine as Described, NodeId, Placement, Refusal, Request,
-    StrategyKind,
+    Allocator, Block, Description as Described, Grid as Machine, NodeId, Placement, Refusal,
+    Request, StrategyKind,
 };
 use meshalloc_tests::convert;
 use meshalloc_tests::pods;

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use meshalloc::{Block, Flags, Machine as Described, Refusal, Request, Shape, Slice, StrategyKind};
+use meshalloc::{
+    Block, Description as Described, Flags, Refusal, Request, Shape, Slice, StrategyKind,
+};
 use meshalloc_tests::convert;
 use meshalloc_tests::grid::lists;
 use meshalloc_tests::pods::{self, Aligned};
