@@ -38,6 +38,7 @@ mod layout;
 pub mod machine;
 mod mesh;
 pub mod message;
+mod needs;
 mod node;
 pub mod notation;
 mod occupancy;

@@ -35,8 +35,10 @@ pub use block::Block;
 pub use shape::{Shape, ShapeError};
 pub use text::{FormattedBlock, GridTextError};
 pub use topology::{Grid, GridError, MESH_SIDE_MAX, NODES_MAX};
-pub(crate) use tuple::sort_descending;
+#[cfg(feature = "any-grid")]
+pub(crate) use tuple::each_order;
 pub use tuple::{DIMENSIONS_MAX, Tuple};
+pub(crate) use tuple::{next_order, sort_descending};
 
 #[cfg(test)]
 mod tests;

@@ -92,6 +92,29 @@ pub(crate) fn sort_descending(numbers: &mut [u16]) {
     }
 }
 
+/// Calls `visit` with every distinct order of the numbers, in ascending lexicographic order, until
+/// it returns false.
+#[cfg(feature = "any-grid")]
+pub(crate) fn each_order(mut numbers: Tuple, visit: &mut dyn FnMut(&Tuple) -> bool) {
+    sort_descending(&mut numbers);
+    numbers.reverse();
+    while visit(&numbers) && next_order(&mut numbers) {}
+}
+
+/// The next order of the numbers in lexicographic order; false at the last one, which is followed
+/// by the first.
+pub(crate) fn next_order(order: &mut [u16]) -> bool {
+    let Some(at) = order.windows(2).rposition(|pair| pair[0] < pair[1]) else {
+        order.reverse();
+        return false;
+    };
+    // There is one, `order[at + 1]` at least.
+    let larger = order.iter().rposition(|&number| number > order[at]);
+    order.swap(at, larger.unwrap_or(at));
+    order[at + 1..].reverse();
+    true
+}
+
 impl Deref for Tuple {
     type Target = [u16];
 

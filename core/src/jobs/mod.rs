@@ -18,9 +18,9 @@ use crate::error::Refusal;
 use crate::pool::{Chain, NONE};
 use crate::request::{JobId, Request, Ticks};
 
+mod ends;
 mod index;
 mod leases;
-mod reservations;
 mod slot;
 #[cfg(feature = "restore")]
 mod state;
@@ -374,6 +374,24 @@ impl<'m> JobTable<'m> {
     pub(crate) fn reserved_before(&self, time: Ticks) -> impl Iterator<Item = &JobSlot> {
         self.reserved()
             .filter(move |job| job.reserved_from().is_some_and(|from| from < time))
+    }
+
+    /// Sets the reservation of a waiting job and its start. It replaces an earlier reservation.
+    #[inline]
+    pub(crate) fn reserve(&mut self, slot: Slot, from: Ticks, reserved: Reserved) {
+        let job = &mut self.slots[slot.0 as usize];
+        self.reserved -= u32::from(job.is_reserved_for());
+        job.reserve(from, reserved);
+        self.reserved += u32::from(job.is_reserved_for());
+    }
+
+    /// Removes all reservations.
+    pub(crate) fn cancel_reservations(&mut self) {
+        let mut at = self.waiting.head;
+        while self.reserved > 0 {
+            self.reserve(Slot(at), 0, Reserved::Nothing);
+            at = self.slots[at as usize].next;
+        }
     }
 
     /// Removes the job in this slot. Returns its blocks if it ran.

@@ -179,6 +179,13 @@ impl JobSlot {
         }
     }
 
+    /// Sets the reservation of a waiting job; does nothing to any other job.
+    pub(super) const fn reserve(&mut self, time: Ticks, what: Reserved) {
+        if let State::Waiting { reserved, from, .. } = &mut self.state {
+            (*reserved, *from) = (what, time);
+        }
+    }
+
     /// The number of attempts to place it.
     pub const fn attempts(&self) -> u32 {
         self.attempts

@@ -18,9 +18,9 @@
 //! arXiv:2510.03891, for folding.
 
 use super::{DESCRIBED_MAX, Description, Extents, padded, volume};
+use crate::grid::next_order;
 use crate::grid::{Grid, Shape};
 use crate::request::{Flags, Request};
-use crate::search::orders::next_order;
 
 /// Calls `visit` with every box of this number of processors, at least 1, in `n` dimensions whose
 /// sides are at most `longest`: its sides in ascending order and 1 from the last dimension on.

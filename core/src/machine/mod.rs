@@ -29,9 +29,9 @@ pub use ranks::Ranks;
 pub use slice::Slice;
 
 use crate::error::{NEAREST_MAX, Refusal};
+use crate::grid::next_order;
 use crate::grid::{Grid, Shape};
 use crate::request::{Flags, Request};
-use crate::search::orders::next_order;
 use crate::texts::texts;
 
 /// The most dimensions of a described machine.

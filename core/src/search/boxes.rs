@@ -5,11 +5,11 @@
 //! log2(e) steps, each the AND of the bitmap with itself, turned along that dimension.
 
 use super::columns::Scratch;
-use super::orders::next_order;
 use super::rectangles::{self, all_bases};
 use super::steps::Rule;
 use super::turned::reduce;
 use crate::draft::Draft;
+use crate::grid::next_order;
 use crate::grid::{Block, Grid, Shape, Tuple, sort_descending};
 use crate::layout::Layout;
 use crate::mesh::{Coord, Sides, Submesh};

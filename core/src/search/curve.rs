@@ -19,14 +19,14 @@
 
 use core::ops::Range;
 
+use super::gather::Gather;
 use super::hilbert::Walk;
+use super::line::{CurveFit, CurveLine};
 use super::selection::Selection;
 use crate::draft::Draft;
 use crate::mesh::{Sides, Submesh};
 use crate::node::NodeId;
 use crate::occupancy::Occupancy;
-use crate::strategy::Gather;
-use crate::strategy::kind::{CurveFit, CurveLine};
 use crate::word::{WORD_BITS, Word, bits_from, ones, runs_of, words_for};
 
 /// The line: the Hilbert curve on a square whose side is a power of two, on any other mesh row by

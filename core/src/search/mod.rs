@@ -10,8 +10,10 @@ pub(crate) mod contact;
 pub(crate) mod curve;
 mod failed;
 pub(crate) mod few;
+pub(crate) mod gather;
 pub(crate) mod halves;
 pub(crate) mod hilbert;
+pub(crate) mod line;
 #[cfg(feature = "any-grid")]
 pub(crate) mod maximal;
 pub(crate) mod orders;

@@ -2,10 +2,10 @@
 
 use super::arcs::{Arc, Arcs, Side, arcs_of, block_of};
 use super::boxes::{check_sides, free_nodes, leave_starts, nodes, padded};
-use super::orders::each_order;
 use super::steps::Rule;
 use super::turned::keep_below;
 use crate::draft::Draft;
+use crate::grid::each_order;
 use crate::grid::{Block, Grid};
 use crate::occupancy::Occupancy;
 use crate::request::Request;

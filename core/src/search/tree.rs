@@ -5,9 +5,10 @@ use super::boxes::{
 };
 use super::columns::Scratch;
 use super::failed::Failed;
-use super::orders::{Orders, next_order};
+use super::orders::Orders;
 use super::turned::{keep_below, keep_least};
 use crate::draft::Draft;
+use crate::grid::next_order;
 use crate::grid::{Block, DIMENSIONS_MAX, Grid, Shape, Tuple, sort_descending};
 use crate::mesh::Sides;
 use crate::notation::{Notation, Notations};

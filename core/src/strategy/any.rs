@@ -8,7 +8,7 @@ use crate::grid::Grid;
 use crate::machine::Description;
 #[cfg(feature = "free-submesh-list")]
 use crate::mesh::Submesh;
-use crate::storage::Needs;
+use crate::needs::Needs;
 
 /// Defines [`Chosen`], how it is made, and the macro `with_chosen`, which evaluates an expression
 /// for the strategy that was chosen.

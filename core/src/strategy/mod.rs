@@ -31,19 +31,18 @@ mod table;
 mod any;
 #[cfg(feature = "least-expected-blocking")]
 mod foresight;
-mod gather;
 pub(crate) mod kind;
 mod memory;
 mod serves;
 mod text;
 mod workspace;
 
+pub use crate::search::line::{CurveFit, CurveLine};
 pub use any::AnyStrategy;
 pub(crate) use any::check;
 #[cfg(feature = "least-expected-blocking")]
 pub use foresight::Candidate;
-pub(crate) use gather::Gather;
-pub use kind::{CurveFit, CurveLine, Holds, PageOrder, StrategyForm, StrategyInfo, StrategyKind};
+pub use kind::{Holds, PageOrder, StrategyForm, StrategyInfo, StrategyKind};
 #[cfg(feature = "restore")]
 pub(crate) use memory::Cubes as MachineCubes;
 pub(crate) use memory::list_of_cubes;

@@ -51,11 +51,11 @@
 
 use super::Strategy;
 use super::common::demand_of_processors;
-use super::gather::Gather;
 use crate::draft::Draft;
 use crate::error::Refusal;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
+use crate::search::gather::Gather;
 use crate::word::runs_of;
 
 simple_strategy! {

@@ -113,11 +113,11 @@ use core::ops::Range;
 
 use super::Strategy;
 use super::common::demand_of_processors;
-use super::gather::Gather;
 use crate::draft::Draft;
 use crate::error::Refusal;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
+use crate::search::gather::Gather;
 use crate::word::{WORD_BITS, Word, low_half};
 
 /// Which places are centres.

@@ -98,13 +98,13 @@
 
 use super::Strategy;
 use super::common::{demand_as_named, demand_of_processors};
-use super::gather::Gather;
 use crate::draft::Draft;
 use crate::error::Refusal;
 use crate::mesh::{Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::search::connected::{Components, grow};
+use crate::search::gather::Gather;
 use crate::search::staircase::{Growing, Staircase, first_of_all_shapes};
 use crate::word::Word;
 

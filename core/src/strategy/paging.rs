@@ -59,7 +59,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::gather::Gather;
 use super::{PageOrder, Strategy, Workspace};
 use crate::draft::Draft;
 use crate::error::{ConfigureError, Refusal};
@@ -67,6 +66,7 @@ use crate::grid::{DIMENSIONS_MAX, Grid};
 use crate::layout::Layout;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
+use crate::search::gather::Gather;
 use crate::word::{WORD_BITS, Word, bits_from, ones, set_bits_from};
 
 /// Paging.

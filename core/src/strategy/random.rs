@@ -52,7 +52,6 @@ use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg32;
 
 use super::common::demand_of_processors;
-use super::gather::Gather;
 use super::{Strategy, Workspace};
 #[cfg(feature = "restore")]
 use crate::checkpoint::{Reader, RestoreError, Writer};
@@ -61,6 +60,7 @@ use crate::error::{ConfigureError, Refusal};
 use crate::grid::Grid;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
+use crate::search::gather::Gather;
 use crate::word::{WORD_BITS, Word};
 
 /// Random.

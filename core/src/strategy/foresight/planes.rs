@@ -2,13 +2,13 @@
 
 use super::candidates::Candidates;
 use super::{Adding, Space};
+use crate::grid::each_order;
 use crate::grid::{Block, Tuple};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::search::arcs::{Arc, Side, arcs_of, area, block_of, for_each_corner, overlap};
 use crate::search::boxes::padded;
 use crate::search::maximal::Planes;
-use crate::search::orders::each_order;
 use crate::search::steps::Rule;
 use crate::search::surroundings::boundary;
 

@@ -3,6 +3,7 @@
 use core::cmp::{Ordering, Reverse};
 
 use crate::draft::Draft;
+use crate::grid::each_order;
 use crate::grid::{Block, Grid, Tuple};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
@@ -10,7 +11,6 @@ use crate::search::arcs::{Arc, Arcs, Side, area, block_of, for_each_corner, left
 use crate::search::boxes::{first_in_any_order, padded};
 use crate::search::columns::Scratch;
 use crate::search::maximal::Planes;
-use crate::search::orders::each_order;
 use crate::search::steps::Rule;
 use crate::strategy::Workspace;
 

@@ -1,5 +1,5 @@
 //! No two files of core, of the simulator and its command line, or of xtask need each other, apart
-//! from a module and its own parts.
+//! from a module and its own parts; nor do two folders of core.
 //!
 //! A file needs another one if a path in it leads there: `use crate::grid::Grid` leads to the file
 //! in which `Grid` is, through the re-exports of the modules on the way.
@@ -85,16 +85,48 @@ fn no_files_need_each_other() {
         ("host-sim/src", 150),
         ("xtask/src", 40),
     ] {
-        check(folder, edges_min);
+        let modules = modules(folder);
+        let needs = needs_of_files(&modules);
+        let edges: usize = needs.values().map(BTreeSet::len).sum();
+        assert!(
+            edges > edges_min,
+            "only {edges} needs were found in {folder}"
+        );
+        assert_no_circle(folder, needs);
     }
 }
 
-/// Fails where files of a folder need each other, or where fewer needs than that were found.
-fn check(folder: &str, edges_min: usize) {
-    let modules = modules(folder);
+#[test]
+fn no_folders_need_each_other() {
+    let modules = modules("core/src");
+    // A folder is a module that has parts.
+    let folder = |module: &str| {
+        let (folder, _) = module.split_once("::").unwrap_or((module, ""));
+        let is_folder = |other: &String| other.starts_with(&format!("{folder}::"));
+        modules.keys().any(is_folder).then(|| folder.to_owned())
+    };
+    let mut needs: Needs = BTreeMap::new();
+    for (module, others) in needs_of_files(&modules) {
+        let Some(own) = folder(&module) else {
+            continue;
+        };
+        let others = others.iter().filter_map(|other| folder(other));
+        let others = others.filter(|other| *other != own).collect::<Vec<_>>();
+        needs.entry(own).or_default().extend(others);
+    }
+    let edges: usize = needs.values().map(BTreeSet::len).sum();
+    assert!(edges > 20, "only {edges} needs between folders");
+    assert_no_circle("core/src", needs);
+}
+
+/// What each file or folder needs of the others.
+type Needs = BTreeMap<String, BTreeSet<String>>;
+
+/// The files that each file needs, apart from its own parts and those of which it is one.
+fn needs_of_files(modules: &BTreeMap<String, String>) -> Needs {
     // Where an item is that a module re-exports.
     let mut moved = BTreeMap::new();
-    for (module, code) in &modules {
+    for (module, code) in modules {
         for exports in code.split("\npub").skip(1) {
             let exports = exports
                 .trim_start_matches("(crate)")
@@ -123,23 +155,23 @@ fn check(folder: &str, edges_min: usize) {
         }
     };
     let is_root = |module: &str| module == "lib" || module == "main";
-    let mut needs: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    let mut needs = Needs::new();
     for (module, code) in modules.iter().filter(|(module, _)| !is_root(module)) {
         let is_part = |one: &str, other: &str| one.starts_with(&format!("{other}::"));
         let others = paths(code, &["crate::", "super::", "self::"]).into_iter();
         let others = others.filter_map(|path| file(from_root(module, &path)));
         let is_other =
             |other: &String| other != module && !is_part(other, module) && !is_part(module, other);
-        needs.insert(module, others.filter(is_other).collect());
+        needs.insert(module.clone(), others.filter(is_other).collect());
     }
-    let edges: usize = needs.values().map(BTreeSet::len).sum();
-    assert!(
-        edges > edges_min,
-        "only {edges} needs were found in {folder}"
-    );
-    // Files without needs are taken away until none is left, or only circles and what needs them.
+    needs
+}
+
+/// Fails if some of these need each other.
+fn assert_no_circle(folder: &str, mut needs: Needs) {
+    // Those without needs are taken away until none is left, or only circles and what needs them.
     loop {
-        let known: BTreeSet<_> = needs.keys().map(|&module| module.to_owned()).collect();
+        let known: BTreeSet<_> = needs.keys().cloned().collect();
         let before = needs.len();
         needs.retain(|_, others| others.iter().any(|other| known.contains(other)));
         if needs.len() == before {
@@ -150,7 +182,7 @@ fn check(folder: &str, edges_min: usize) {
     loop {
         let needed: BTreeSet<_> = needs.values().flatten().cloned().collect();
         let before = needs.len();
-        needs.retain(|module, _| needed.contains(*module));
+        needs.retain(|module, _| needed.contains(module));
         if needs.len() == before {
             break;
         }
@@ -165,7 +197,7 @@ fn check(folder: &str, edges_min: usize) {
     let circles: Vec<_> = circles.collect();
     assert!(
         circles.is_empty(),
-        "files of {folder} need each other:\n{}",
+        "in {folder} there are circles:\n{}",
         circles.join("\n")
     );
 }

@@ -10,8 +10,6 @@ use crate::pool::{BlockPool, Chain};
 use crate::request::Request;
 use crate::strategy::{AnyStrategy, Strategy, demand_on};
 
-mod reservation;
-
 /// A supposed occupancy: some allocations given back, some processors withheld. It answers what the
 /// strategy would do then. The machine and its jobs do not change.
 ///
@@ -35,13 +33,13 @@ mod reservation;
 /// ```
 #[derive(Debug)]
 pub struct Supposition<'a, 'm, S = AnyStrategy<'m>> {
-    supposed: &'a mut Occupancy<'m>,
+    pub(crate) supposed: &'a mut Occupancy<'m>,
     /// The machine's own occupancy.
-    occupancy: &'a Occupancy<'m>,
-    strategy: &'a mut S,
-    pool: &'a mut BlockPool<'m>,
+    pub(crate) occupancy: &'a Occupancy<'m>,
+    pub(crate) strategy: &'a mut S,
+    pub(crate) pool: &'a mut BlockPool<'m>,
     tickets: &'a Tickets<'m>,
-    pause: Option<Pause<'a, 'm>>,
+    pub(crate) pause: Option<Pause<'a, 'm>>,
 }
 
 impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
@@ -142,7 +140,7 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
 
     /// Lets the strategy search here for a request whose demand is free. The strategy's own data
     /// stay as they were.
-    fn propose(&mut self, request: &Request) -> Result<Chain, Refusal> {
+    pub(crate) fn propose(&mut self, request: &Request) -> Result<Chain, Refusal> {
         let mut draft = Draft::new(self.pool, self.pause.as_ref(), self.occupancy);
         let found = self.strategy.suppose(self.supposed, request, &mut draft);
         let blocks = draft.finish(found);
@@ -156,7 +154,7 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
         self.strategy.end_supposing(self.occupancy, &poll);
     }
 
-    fn poll(&self) {
+    pub(crate) fn poll(&self) {
         Pause::poll(self.pause.as_ref(), self.occupancy, self.pool);
     }
 

@@ -1,7 +1,6 @@
-//! Reservations of waiting jobs, and the running jobs in the order of their expected ends.
+//! The running jobs in the order of their expected ends.
 
-use super::slot::State;
-use super::{JobSlot, JobTable, Link, NONE, Reserved, Slot};
+use super::{JobSlot, JobTable, Link, NONE, Slot};
 use crate::request::Ticks;
 
 impl JobTable<'_> {
@@ -45,32 +44,5 @@ impl JobTable<'_> {
     pub(crate) fn running_sorted(&self) -> impl ExactSizeIterator<Item = &JobSlot> + Clone {
         let order = &self.order[..self.running.len as usize];
         order.iter().map(|&slot| &self.slots[slot as usize])
-    }
-
-    /// Sets the reservation of a waiting job and its start. It replaces an earlier reservation.
-    #[inline]
-    pub(crate) fn reserve(&mut self, slot: Slot, from: Ticks, reserved: Reserved) {
-        let job = &mut self.slots[slot.0 as usize];
-        self.reserved -= u32::from(job.is_reserved_for());
-        job.reserve(from, reserved);
-        self.reserved += u32::from(job.is_reserved_for());
-    }
-
-    /// Removes all reservations.
-    pub(crate) fn cancel_reservations(&mut self) {
-        let mut at = self.waiting.head;
-        while self.reserved > 0 {
-            self.reserve(Slot(at), 0, Reserved::Nothing);
-            at = self.slots[at as usize].next;
-        }
-    }
-}
-
-impl JobSlot {
-    /// Sets the reservation of a waiting job; does nothing to any other job.
-    const fn reserve(&mut self, time: Ticks, what: Reserved) {
-        if let State::Waiting { reserved, from, .. } = &mut self.state {
-            (*reserved, *from) = (what, time);
-        }
     }
 }

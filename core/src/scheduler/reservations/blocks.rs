@@ -1,6 +1,5 @@
-//! Reservations: the part of a [`Supposition`] for schedulers that reserve.
+//! Where a job would be placed in a supposed occupancy, and which blocks are reserved for it there.
 
-use super::Supposition;
 use crate::error::Refusal;
 use crate::grid::Block;
 use crate::jobs::{JobSlot, Reserved};
@@ -12,6 +11,7 @@ use crate::request::Request;
 use crate::search::rectangles::for_each_maximal;
 use crate::search::steps::for_each_corner;
 use crate::strategy::Strategy;
+use crate::supposition::Supposition;
 
 impl<S: Strategy> Supposition<'_, '_, S> {
     /// Lets the strategy search here for a job that may start now. Nothing was given back here, and

@@ -27,6 +27,8 @@
 //! A later reservation tries each end in turn, since earlier reservations take processors away
 //! again.
 
+mod blocks;
+
 use super::World;
 use super::world::placing;
 use crate::error::Refusal;
