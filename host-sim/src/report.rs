@@ -189,6 +189,8 @@ impl Report<'_> {
         let fails = self.scenario.plan.failures.is_some();
         groups.extend(fails.then_some(FAILURES));
         let mut groups: Vec<_> = groups.iter().map(|group| group.to_vec()).collect();
+        let kills = self.scenario.plan.kill_at_estimate;
+        groups.extend(kills.then(|| vec![Metric::KilledShare]));
         if !self.metrics.is_empty() {
             groups = self.metrics.chunks(4).map(<[Metric]>::to_vec).collect();
         }

@@ -124,6 +124,9 @@ pub struct Experiment {
     /// Whether the largest slice that could be placed is measured, with a search after each change.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub largest: bool,
+    /// Whether a job ends when it has run for its estimate since its latest start.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub kill_at_estimate: bool,
     /// Run times count as at least this, over 0, in the bounded slowdown; in the workload's unit.
     pub slowdown_threshold: f64,
     /// How often a workload that has new jobs each time is repeated.
@@ -355,6 +358,7 @@ impl Experiment {
             backlog: None,
             failures: None,
             largest: false,
+            kill_at_estimate: false,
             slowdown_threshold: SLOWDOWN_THRESHOLD,
             replications: Replications::Fixed(1),
             seed: 1,
@@ -464,6 +468,7 @@ impl Experiment {
             measured,
             backlog: self.backlog,
             largest: self.largest,
+            kill_at_estimate: self.kill_at_estimate,
             slowdown_threshold: unit.ticks(threshold),
             failures: self.timeline(replication)?,
         })

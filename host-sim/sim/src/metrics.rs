@@ -311,6 +311,11 @@ metrics! {
     LostNodeHours, "lost_node_hours", Count,
         "this project", [Needs("failures")],
         "lost node hours", "lost node-\nhours";
+    /// Jobs that ended at their estimate before their work was done, as a part of all; only with
+    /// `--kill-at-estimate`.
+    KilledShare, "killed_share", Fraction,
+        "this project", [Needs("kill-at-estimate")],
+        "killed jobs ({} of all)", "killed\n({})";
 }
 
 /// One value for each metric.

@@ -31,7 +31,7 @@ pub(super) fn header(experiment: &Experiment, jobs: u64) -> String {
          ; Note: strategy {strategy}, scheduler {scheduler}, seed {seed}\n\
          ; Note: {time}\n\
          ; Note: Field 5 has the processors that the job uses; what it holds beyond them is not in a log\n\
-         ; Note: A job that the machine cannot serve has status 5\n",
+         ; Note: A job that the machine cannot serve has status 5, one that ended at its estimate 0\n",
         nodes = machine.nodes(),
         seed = experiment.seed,
     )
@@ -63,7 +63,10 @@ pub(super) fn line(run: &RunOf<'_>, record: &JobRecord<'_>) -> String {
     let used = start.map_or_else(unknown, |_| requested.to_string());
     let estimate = job.request.estimate;
     let estimate = estimate.map_or_else(unknown, |ticks| decimal(ticks.get(), unit));
-    let status = if record.refused.is_none() { 1 } else { 5 };
+    let status = match record.refused {
+        Some(_) => 5,
+        None => u8::from(!record.is_killed),
+    };
     let Owner { user, group, .. } = run.owner(record.number);
     let number = run.job_number(record.number);
     let arrival = decimal(job.arrival, unit);

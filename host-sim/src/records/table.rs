@@ -26,7 +26,7 @@ struct JobRow<'r> {
     requested_number_of_resources: u32,
     /// Estimate of the run time, if it has one.
     requested_time: Option<String>,
-    /// 1, or 0 if the job was refused for good.
+    /// 1, or 0 if the job was refused for good, or ended at its estimate before its work was done.
     success: u8,
     /// Time of its first allocation.
     starting_time: Option<String>,
@@ -108,7 +108,7 @@ pub(super) fn row(run: &RunOf<'_>, record: &JobRecord<'_>) -> Vec<u8> {
         submission_time: decimal(job.arrival, unit),
         requested_number_of_resources: job.request.processors,
         requested_time: time(estimate.map(u64::from)),
-        success: record.refused.is_none().into(),
+        success: (record.refused.is_none() && !record.is_killed).into(),
         starting_time: time(start),
         execution_time: time(execution),
         finish_time: time(end),

@@ -183,6 +183,8 @@ fn every_field_of_an_experiment_makes_another_point() {
     add(&|experiment| experiment.failures = failures(Restart::InPlace, None));
     add(&|experiment| experiment.failures = failures(Restart::Elsewhere, None));
     add(&|experiment| experiment.failures = failures(Restart::Elsewhere, checkpoint));
+    add(&|experiment| experiment.largest = true);
+    add(&|experiment| experiment.kill_at_estimate = true);
     add(&|experiment| experiment.slowdown_threshold *= 2.0);
     add(&|experiment| experiment.replications = Replications::Fixed(3));
     add(&|experiment| experiment.seed = 2);

@@ -1,4 +1,4 @@
-//! Which estimate of its run time a request carries: `--estimates`.
+//! The settings `--estimates` and `--kill-at-estimate`.
 
 use std::fs;
 
@@ -188,4 +188,54 @@ fn a_log_without_requested_times_is_marked() {
             "{options}"
         );
     }
+}
+
+#[test]
+fn jobs_end_at_their_estimates_if_asked() {
+    let line = format!("{SMALL} --estimates factor:0.5..1.5");
+    let run = |kill: &str| host_sim(&format!("{line} {kill}")).json();
+    let metric = |json: &Value, name: &str| json["results"][0]["metrics"][name]["mean"].as_f64();
+    let (whole, cut) = (run(""), run("--kill-at-estimate"));
+    assert_eq!(metric(&whole, "killed_share"), None);
+    // Half of the factors are below 1, and those halve the time that they take off.
+    let share = metric(&cut, "killed_share").unwrap();
+    assert!((share - 0.5).abs() < 0.03, "{share}");
+    let [whole, cut] = [whole, cut].map(|json| metric(&json, "service_time").unwrap());
+    assert!((cut / whole - 0.875).abs() < 0.02, "{cut} of {whole}");
+
+    let without = host_sim("run --estimates none --kill-at-estimate");
+    assert_eq!(without.code, Some(2));
+    let expected = "--kill-at-estimate requires jobs with estimates";
+    assert!(without.stderr.contains(expected), "{}", without.stderr);
+}
+
+#[test]
+fn killed_jobs_are_no_success_in_files_of_jobs() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = "1 0 -1 10 4 -1 -1 4 6 -1 1 1 1 1 1 1 -1 -1\n\
+               2 0 -1 10 4 -1 -1 4 20 -1 1 1 1 1 1 1 -1 -1\n";
+    fs::write(folder.path().join("two.swf"), log).unwrap();
+    let line = "run --swf two.swf --mesh 4x4 --kill-at-estimate --jobs-output";
+    host_sim_in(folder.path(), &format!("{line} out.swf")).good();
+    let swf = fs::read_to_string(folder.path().join("out.swf")).unwrap();
+    let jobs = swf.lines().filter(|line| !line.starts_with(';'));
+    let field = |line: &str, number: usize| line.split(' ').nth(number - 1).unwrap().to_owned();
+    let found: Vec<_> = jobs
+        .map(|line| [4, 11].map(|number| field(line, number)))
+        .collect();
+    assert_eq!(found, [["6", "0"], ["10", "1"]]);
+    host_sim_in(folder.path(), &format!("{line} out.csv")).good();
+    let csv = fs::read(folder.path().join("out.csv")).unwrap();
+    let mut table = csv::Reader::from_reader(&*csv);
+    let at = table
+        .headers()
+        .unwrap()
+        .iter()
+        .position(|name| name == "success")
+        .unwrap();
+    let success: Vec<_> = table
+        .records()
+        .map(|row| row.unwrap()[at].to_owned())
+        .collect();
+    assert_eq!(success, ["0", "1"]);
 }

@@ -215,6 +215,13 @@ impl Scenario {
         let cube = description.as_ref().and_then(|it| it.description.cube());
         let cube = cube.and_then(|sides| Shape::new(sides).ok());
         let failures = settings.failures(machine, cube)?;
+        let kill_at_estimate = settings.kill_at_estimate.unwrap_or(false);
+        if kill_at_estimate && workload.estimates() == EstimateModel::None {
+            return Err(SettingError::new(
+                &["kill-at-estimate", "estimates"],
+                "`kill-at-estimate` requires jobs with estimates, and `estimates` is none",
+            ));
+        }
         let plan = Experiment {
             machine,
             description,
@@ -226,6 +233,7 @@ impl Scenario {
             backlog: settings.backlog,
             failures,
             largest: settings.largest.unwrap_or(false),
+            kill_at_estimate,
             slowdown_threshold: threshold.unwrap_or(SLOWDOWN_THRESHOLD),
             replications,
             seed: *settings.seed.get_or_insert(SEED_DEFAULT),

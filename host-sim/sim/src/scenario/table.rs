@@ -563,6 +563,10 @@ settings! {
     /// with --swf: log; with --pattern and --io: none]
     estimates: text EstimateModel = "MODEL", ESTIMATES;
 
+    /// End a job that has run for its estimate, as batch systems do; a job without an estimate, or
+    /// with a longer one, ends when its work is done [default: false]
+    kill_at_estimate: switch bool = "true|false", ESTIMATES, not = ["pattern", "io", "io-nodes"];
+
     /// Failures and repairs: WHAT:UP,DOWN, where WHAT is node, link, cube or the sides of a box
     /// (4x4x4). Each works for UP seconds and is down for DOWN seconds on average, both
     /// exponential. Or a CSV file, whose name has a dot or a slash, with the columns time, what,

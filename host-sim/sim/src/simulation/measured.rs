@@ -21,6 +21,8 @@ pub struct Conditions {
     pub largest: bool,
     /// Run times count as at least this in the bounded slowdown, in ticks, over 0.
     pub slowdown_threshold: Ticks,
+    /// Whether a job ends when it has run for its estimate since its latest start.
+    pub kill_at_estimate: bool,
     /// What fails in the run and is repaired; jobs then have service times.
     pub failures: Option<Timeline>,
 }
@@ -33,6 +35,7 @@ impl From<Measured> for Conditions {
             backlog: None,
             largest: false,
             slowdown_threshold: TimeUnit::Second.ticks(SLOWDOWN_THRESHOLD),
+            kill_at_estimate: false,
             failures: None,
         }
     }

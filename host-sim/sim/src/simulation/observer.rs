@@ -25,6 +25,8 @@ pub struct JobRecord<'r> {
     pub restarts: u32,
     /// What failures made it lose, in ticks.
     pub lost: Ticks,
+    /// Whether it ends at its estimate, before its work is done.
+    pub is_killed: bool,
     /// The processors it held, those beyond its request included.
     pub held: u32,
     /// The blocks it held, in the order of the grant; if it started again, those of the last time.

@@ -38,6 +38,8 @@ pub(super) struct Record {
     pub(super) order: u64,
     /// The rest of its service time at its last start.
     pub(super) left: Ticks,
+    /// Whether it ends at its estimate, before its work is done.
+    pub(super) is_killed: bool,
     /// The time of an interruption after which it has not started yet.
     pub(super) interrupted: Option<Ticks>,
     pub(super) restarts: u32,
@@ -64,6 +66,7 @@ impl Record {
             started: 0,
             order: 0,
             left: job.work.service().unwrap_or(0),
+            is_killed: false,
             interrupted: None,
             restarts: 0,
             until_restart: 0,
@@ -110,6 +113,7 @@ impl Record {
             misses: self.misses,
             restarts: self.restarts,
             lost: self.lost,
+            is_killed: self.is_killed,
             held: self.held,
             blocks: &self.blocks,
             refused,

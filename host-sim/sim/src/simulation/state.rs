@@ -42,6 +42,8 @@ pub(super) struct State<'o> {
     pub(super) passed: u32,
     pub(super) hash: Fnv1a,
     pub(super) decisions: u64,
+    /// Whether jobs end at their estimates.
+    kills: bool,
     pub(super) tally: Tally,
     pub(super) failing: Failing,
     /// Processors of the largest slice that could be placed, where that is measured.
@@ -76,7 +78,8 @@ impl<'o> State<'o> {
             passed: 0,
             hash: Fnv1a::default(),
             decisions: 0,
-            tally: Tally::new(conditions.slowdown_threshold, conditions.failures.is_some()),
+            kills: conditions.kill_at_estimate,
+            tally: Tally::new(&conditions),
             failing: Failing::new(machine, conditions.failures),
             largest: None,
             fragmented: 0,
@@ -298,7 +301,10 @@ impl<'o> State<'o> {
         record.start(self.now, order);
         let mut job = record.job;
         if let Work::Service(service) = &mut job.work {
-            *service = Checkpoint::length(self.failing.timeline.checkpoint, record.left);
+            let length = Checkpoint::length(self.failing.timeline.checkpoint, record.left);
+            let limit = job.request.estimate.filter(|_| self.kills);
+            *service = limit.map_or(length, |limit| length.min(limit.get()));
+            record.is_killed = *service < length;
         }
         execution.start(Start {
             at: self.now,

@@ -3,6 +3,7 @@
 use meshalloc::{Grid, Ticks};
 
 use super::execution::MessageSums;
+use super::measured::Conditions;
 use super::record::Record;
 use crate::dispersal::Dispersal;
 use crate::metrics::{Metric, Refusals, RunValues};
@@ -76,6 +77,8 @@ pub(super) struct Tally {
     pub(super) refused: Refusals,
     /// What the controller took for submit and release of measured jobs, in seconds, if measured.
     pub(super) search_seconds: Option<f64>,
+    /// Jobs that ended at their estimates, if jobs may.
+    killed: Option<u64>,
     /// Of interrupted jobs, if anything fails.
     interrupted: Option<Interrupted>,
 }
@@ -91,11 +94,12 @@ struct Interrupted {
 }
 
 impl Tally {
-    /// Nothing so far; run times count as at least `slowdown_threshold` in the bounded slowdown.
-    pub(super) fn new(slowdown_threshold: Ticks, fails: bool) -> Self {
+    /// Nothing so far.
+    pub(super) fn new(conditions: &Conditions) -> Self {
         Tally {
-            slowdown_threshold,
-            interrupted: fails.then(Interrupted::default),
+            slowdown_threshold: conditions.slowdown_threshold,
+            killed: conditions.kill_at_estimate.then_some(0),
+            interrupted: conditions.failures.as_ref().map(|_| Interrupted::default()),
             ..Tally::default()
         }
     }
@@ -122,6 +126,9 @@ impl Tally {
         self.held += u64::from(record.held);
         self.last_departure = self.last_departure.max(now);
         self.messages += messages;
+        if let Some(killed) = &mut self.killed {
+            *killed += u64::from(record.is_killed);
+        }
         if let Some(sums) = &mut self.interrupted {
             sums.restarts += u64::from(record.restarts);
             sums.until_restart += u128::from(record.until_restart);
@@ -201,6 +208,7 @@ impl Tally {
                 let hours = TimeUnit::Second.ticks_each() as f64 * 3600.0;
                 Some(self.interrupted.as_ref()?.lost as f64 / hours)
             }
+            Metric::KilledShare => part(self.killed?, jobs),
             Metric::MessageLatency => of_messages(self.messages.latency).map(|mean| mean / each),
             Metric::Hops => of_messages(self.messages.hops),
             Metric::BlockedTime => of_messages(self.messages.blocked).map(|mean| mean / each),

@@ -347,6 +347,52 @@ fn assert_values(result: &RunResult, expected: &[(Metric, f64)]) {
 const THREE: [fn() -> Job; 3] = [|| job(0, 10, 2, 1), || job(0, 20, 2, 1), || job(1, 5, 4, 1)];
 
 #[test]
+fn a_job_ends_at_its_estimate_counted_from_its_latest_start() {
+    // Three jobs side by side want 10 s. The estimate of job 0 is 6 s, that of job 1 is 10 s, and
+    // job 2 has none. Processor 0 fails from 4 s to 7 s, so job 0 starts again at 7 s, for 6 s.
+    let mut jobs = [0; 3].map(|at| job(at, 10, 1, 1));
+    for (job, seconds) in jobs.iter_mut().zip([6, 10]) {
+        job.request = job.request.with_estimate(seconds * SECOND);
+    }
+    let machine = mesh(4, 1);
+    let in_place = failures(machine, "a.csv", Restart::InPlace, None);
+    let events = "time,what,which,state\n4,node,0,down\n7,node,0,up\n";
+    let timeline = recorded(&in_place, events).unwrap().timeline(1, 0).unwrap();
+    let ends = |failures: Option<Timeline>, kill_at_estimate| {
+        let mut storage = GrowingStorage::default();
+        let configuration = Configuration {
+            machine,
+            strategy: StrategyKind::FirstFit,
+            scheduler: SchedulerKind::Fcfs,
+        };
+        let mut inner = InProcess::growing(&mut storage, 8, configuration, None).unwrap();
+        let conditions = Conditions {
+            failures,
+            kill_at_estimate,
+            ..Measured::Departures(3).into()
+        };
+        let mut times = Times::default();
+        let result = run_with(
+            &mut FixedService::default(),
+            conditions,
+            &mut checked(machine, &mut inner),
+            machine,
+            jobs.iter().copied(),
+            &mut times,
+        );
+        let killed = result.unwrap().values[Metric::KilledShare];
+        (
+            [0, 1, 2].map(|job| times.0[&job].1.unwrap() / SECOND),
+            killed,
+        )
+    };
+    let third = Some(1.0 / 3.0);
+    assert_eq!(ends(None, true), ([6, 10, 10], third));
+    assert_eq!(ends(Some(timeline.clone()), true), ([13, 10, 10], third));
+    assert_eq!(ends(Some(timeline), false), ([17, 10, 10], None));
+}
+
+#[test]
 fn in_place_by_hand() {
     // Processor 1 fails at 4 s: job 0 loses 4 s of two processors. It is repaired at 7 s, and job 0
     // runs to 17 s. Job 1 ends at 20 s, and job 2 runs until 25 s.
