@@ -60,7 +60,8 @@ enum Command {
     /// Several values are separated by commas, or a range: --load .3,.4 or --load .3..:.7:.1. Every
     /// combination of values is a point. The first setting with several values has the rows of the
     /// tables. Times are in seconds of virtual time, or in cycles where jobs send messages
-    /// (--pattern).
+    /// (--pattern). A time may have a unit, 90s, 10m, 2h, 1d or 1w, a number may be written 10k,
+    /// 1e4 or 10_000, and a name in any case: EASY, first_fit.
     /// Results have 95 % confidence intervals over replications, and all strategies get the same
     /// jobs. More replications narrow the intervals, but not those of a resampled log.
     #[command(after_help = RUN_EXAMPLES)]
@@ -244,7 +245,7 @@ impl Takes for ReplayArgs {
 #[derive(Args, Debug)]
 struct ListArgs {
     /// Only this part [default: all]
-    #[arg(value_name = "WHAT", value_enum)]
+    #[arg(value_name = "WHAT", value_enum, ignore_case = true)]
     what: Option<list::Part>,
 
     #[command(flatten)]

@@ -9,9 +9,9 @@ use meshalloc::{Description, SchedulerKind, StrategyKind};
 
 use crate::identity::PROGRAM;
 use meshalloc_sim::metrics::Metric;
-use meshalloc_sim::workload::distributions::DistributionInfo;
+use meshalloc_sim::names::grammar::Form;
 use meshalloc_sim::workload::{
-    BuiltInMix, CountDistribution, CubeDistribution, EstimateModel, Lublin, Pattern,
+    CountDistribution, CubeDistribution, EstimateModel, Lublin, MixSource, Pattern,
     ServiceDistribution, ShapeRule, SideDistribution,
 };
 
@@ -86,9 +86,11 @@ where
 
 /// Values of a setting, if it has some that are short to write; not all that it takes.
 pub(crate) fn values(key: &str) -> Vec<&'static str> {
-    let of = |entries: &'static [DistributionInfo]| {
-        let names = entries.iter().map(|entry| entry.name);
-        names.filter(|name| !name.contains("FILE")).collect()
+    let of = |forms: &'static [Form]| {
+        let names = forms.iter().map(|form| form.name);
+        names
+            .filter(|name| !name.contains(char::is_uppercase))
+            .collect()
     };
     match key {
         "strategy" => {
@@ -97,15 +99,15 @@ pub(crate) fn values(key: &str) -> Vec<&'static str> {
         }
         "scheduler" => SchedulerKind::INFO.iter().map(|info| info.name).collect(),
         "machine" => Description::PRESETS.to_vec(),
-        "side-lengths" => of(SideDistribution::LIST),
-        "service" => of(ServiceDistribution::LIST),
-        "dims" | "radices" => of(CubeDistribution::LIST),
-        "pattern" => of(Pattern::LIST),
-        "processors" => of(CountDistribution::LIST),
-        "estimates" => of(EstimateModel::LIST),
-        "shape" => of(ShapeRule::LIST),
-        "mix" => of(BuiltInMix::LIST),
-        "model" => of(Lublin::LIST),
+        "side-lengths" => of(SideDistribution::FORMS),
+        "service" => of(ServiceDistribution::FORMS),
+        "dims" | "radices" => of(CubeDistribution::FORMS),
+        "pattern" => of(Pattern::FORMS),
+        "processors" => of(CountDistribution::FORMS),
+        "estimates" => of(EstimateModel::FORMS),
+        "shape" => of(ShapeRule::FORMS),
+        "mix" => of(MixSource::FORMS),
+        "model" => of(Lublin::FORMS),
         "measure" => vec!["arrivals", "departures"],
         "io-nodes" => vec!["left", "right", "top", "bottom"],
         "resample" => vec!["weeks"],
@@ -130,7 +132,7 @@ mod tests {
         let mut count = 0;
         for setting in SETTINGS {
             for value in values(setting.key) {
-                // A scheduler may need a parameter behind its name.
+                // A parameter may be needed behind its name.
                 let error = setting.check(value.as_ref()).err();
                 let is_good = error.is_none_or(|error| error.contains("needs a parameter"));
                 assert!(is_good, "{} {value}", setting.key);

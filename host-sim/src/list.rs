@@ -9,10 +9,10 @@ use crate::report;
 use crate::settings::Format;
 use meshalloc_sim::machine::Described;
 use meshalloc_sim::metrics::Metric;
+use meshalloc_sim::names::grammar::Form;
 use meshalloc_sim::wording::{any_of, wrapped};
-use meshalloc_sim::workload::distributions::DistributionInfo;
 use meshalloc_sim::workload::{
-    BuiltInMix, CountDistribution, CubeDistribution, EstimateModel, Lublin, Pattern,
+    CountDistribution, CubeDistribution, EstimateModel, Lublin, MixSource, Pattern,
     ServiceDistribution, ShapeRule, SideDistribution,
 };
 
@@ -77,39 +77,39 @@ fn text(part: Option<Part>, output: &mut dyn Write) -> io::Result<()> {
 
 impl Part {
     /// The title and entries of a part whose entries have a name, a meaning and a source only.
-    pub(crate) fn entries(self) -> Option<(&'static str, &'static [DistributionInfo])> {
+    pub(crate) fn entries(self) -> Option<(&'static str, &'static [Form])> {
         Some(match self {
             Part::Strategies | Part::Schedulers | Part::Metrics | Part::Machines => return None,
             Part::SideLengths => (
                 "Distributions of side lengths (--side-lengths)",
-                SideDistribution::LIST,
+                SideDistribution::FORMS,
             ),
             Part::Service => (
                 "Distributions of service times (--service)",
-                ServiceDistribution::LIST,
+                ServiceDistribution::FORMS,
             ),
             Part::Dims => (
                 "Distributions of dimensions and radices on a cube (--dims, --radices)",
-                CubeDistribution::LIST,
+                CubeDistribution::FORMS,
             ),
             Part::Patterns => (
                 "Communication patterns of jobs that send messages (--pattern)",
-                Pattern::LIST,
+                Pattern::FORMS,
             ),
             Part::Processors => (
                 "Distributions of numbers of processors (--processors)",
-                CountDistribution::LIST,
+                CountDistribution::FORMS,
             ),
-            Part::Estimates => ("Estimates of run times (--estimates)", EstimateModel::LIST),
-            Part::Shapes => ("Shapes of a log's jobs (--shape)", ShapeRule::LIST),
-            Part::Mixes => ("Mixes of shapes (--mix)", BuiltInMix::LIST),
-            Part::Models => ("Models of workloads (--model)", Lublin::LIST),
+            Part::Estimates => ("Estimates of run times (--estimates)", EstimateModel::FORMS),
+            Part::Shapes => ("Shapes of a log's jobs (--shape)", ShapeRule::FORMS),
+            Part::Mixes => ("Mixes of shapes (--mix)", MixSource::FORMS),
+            Part::Models => ("Models of workloads (--model)", Lublin::FORMS),
         })
     }
 }
 
 fn section(part: Part, output: &mut dyn Write) -> io::Result<()> {
-    let Some((title, infos)) = part.entries() else {
+    let Some((title, forms)) = part.entries() else {
         return match part {
             Part::Strategies => strategies(output),
             Part::Schedulers => schedulers(output),
@@ -118,8 +118,8 @@ fn section(part: Part, output: &mut dyn Write) -> io::Result<()> {
         };
     };
     writeln!(output, "{title}")?;
-    for info in infos {
-        item(output, info.name, &[info.meaning, info.source])?;
+    for form in forms {
+        item(output, &form.to_string(), &[form.meaning, form.source])?;
     }
     Ok(())
 }

@@ -99,13 +99,11 @@ impl FromStr for MapMoment {
         }
         let moment = text.strip_prefix("map:").ok_or_else(expected)?;
         if let Some(count) = moment.strip_prefix("jobs=") {
-            let count = count.parse::<u64>().ok();
-            let count = count.filter(|count| (1..=u64::from(JOBS_MAX)).contains(count));
+            let count = names::jobs(count).ok().map(u64::from);
             return count.map(MapMoment::Jobs).ok_or_else(expected);
         }
-        let is_good = |at: &f64| (0.0..=time_max).contains(at);
-        let at = names::number(moment, "seconds", is_good);
-        at.map(MapMoment::Time).map_err(|_| expected())
+        let at = names::span(moment).map_err(|_| expected())?;
+        Ok(MapMoment::Time(TimeUnit::Second.of(at)))
     }
 }
 

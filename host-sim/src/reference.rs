@@ -312,13 +312,14 @@ fn distributions(output: &mut dyn Write) -> io::Result<()> {
         "The parts of a workload and their text forms.",
     )?;
     for part in list::Part::value_variants() {
-        let Some((title, infos)) = part.entries() else {
+        let Some((title, forms)) = part.entries() else {
             continue;
         };
         writeln!(output, "## {title}\n\n| written | meaning |\n|---|---|")?;
-        for info in infos {
-            let meaning = with_source(info.meaning, info.source);
-            writeln!(output, "| `{}` | {meaning} |", schema::cell(info.name))?;
+        for form in forms {
+            let meaning = with_source(form.meaning, form.source);
+            let written = schema::cell(&form.to_string());
+            writeln!(output, "| `{written}` | {meaning} |")?;
         }
         writeln!(output)?;
     }

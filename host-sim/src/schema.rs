@@ -196,7 +196,7 @@ const SHARED: [(&str, &str); 7] = [
     ("GainSummary", "Gain over a strategy"),
     ("LogJson", "Log"),
     ("Distribution", "Distribution of values"),
-    ("DistributionInfo", "Named choice"),
+    ("NamedChoice", "Named choice"),
 ];
 
 /// An object that stands in several outputs. The page describes it once.

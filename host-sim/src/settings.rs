@@ -332,7 +332,7 @@ impl FormatArgs {
 }
 
 fn format(text: &str) -> Result<Format, String> {
-    let format = Format::from_str(text, false);
+    let format = Format::from_str(text, true);
     format.map_err(|_| "expected table, json or csv".to_owned())
 }
 

@@ -32,6 +32,7 @@
 //!   cube 1 is repaired      0  s  1  x     it takes place 2
 //! ```
 
+use std::borrow::Cow;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -41,7 +42,8 @@ use meshalloc::{Grid, Shape, Ticks};
 use serde::{Serialize, Serializer};
 
 use crate::error::SettingError;
-use crate::names::{named, number, sides, unknown};
+use crate::names::grammar::{Form, Kind, Param, Value, Values, Written, numbers, param, written};
+use crate::names::{canonical, named, sides, unknown};
 use crate::wording::Number;
 use crate::workload::empirical::{is_file_name, slice};
 use crate::workload::{LogError, TIME_MAX, TimeUnit};
@@ -76,7 +78,7 @@ impl FromStr for Unit {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text {
+        match &*canonical(text) {
             "node" => Ok(Unit::Node),
             "link" => Ok(Unit::Link),
             "cube" => Ok(Unit::Cube),
@@ -138,57 +140,71 @@ impl FailureSource {
     }
 }
 
-impl FromStr for FailureSource {
-    type Err = String;
+/// Mean times between failures and of repairs, in seconds.
+const UP_DOWN: &[Param] = &[param("up", MEAN), param("down", MEAN)];
+const MEAN: Kind = Kind::Time(1.0, 2e9);
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        const FORM: &str = "expected WHAT:UP,DOWN, mean seconds from 1 to 2e9 until a failure and \
-                            until its repair, or a CSV file, whose name has a dot or a slash";
-        let Some((unit, means)) = text
-            .rsplit_once(':')
-            .filter(|(unit, _)| !is_file_name(unit))
-        else {
-            return if is_file_name(text) {
-                Ok(FailureSource::File {
-                    path: text.into(),
-                    events: Arc::default(),
-                })
-            } else {
-                Err(FORM.to_owned())
-            };
-        };
-        let unit = unit.parse()?;
-        let mean = |text: &str| {
-            let most = TimeUnit::Second.of(TIME_MAX);
-            let mean = text.trim().parse().ok();
-            mean.filter(|mean| (1.0..=most).contains(mean))
-        };
-        let means = means.split_once(',');
-        let means = means.and_then(|(up, down)| Some((mean(up)?, mean(down)?)));
-        let (up_seconds, down_seconds) = means.ok_or(FORM)?;
+impl Written for FailureSource {
+    const WHAT: &'static str = "source of failures";
+
+    const FORMS: &'static [Form] = &[
+        Form::new("node", UP_DOWN, "processors fail", ""),
+        Form::new(
+            "link",
+            UP_DOWN,
+            "links fail, each with the processor at its lower end",
+            "",
+        ),
+        Form::new(
+            "cube",
+            UP_DOWN,
+            "cubes of the machine's description fail",
+            "",
+        ),
+        Form::new(
+            "AxB...",
+            UP_DOWN,
+            "boxes of these sides fail, such as 4x4x4",
+            "",
+        ),
+    ];
+
+    const OTHERS: &'static [&'static str] = &["FILE.csv"];
+
+    fn of(name: &str, values: &Values) -> Result<Self, String> {
         Ok(FailureSource::Random {
-            unit,
-            up_seconds,
-            down_seconds,
+            unit: name.parse()?,
+            up_seconds: values.number(0),
+            down_seconds: values.number(1),
         })
     }
-}
 
-impl fmt::Display for FailureSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn placeholder(name: &str) -> Option<&'static str> {
+        sides(name).ok().map(|_| "AxB...")
+    }
+
+    fn other(text: &str) -> Option<Self> {
+        is_file_name(text).then(|| FailureSource::File {
+            path: text.into(),
+            events: Arc::default(),
+        })
+    }
+
+    fn parts(&self) -> (Cow<'static, str>, Vec<Option<Value>>) {
         match self {
-            FailureSource::Random {
+            &FailureSource::Random {
                 unit,
                 up_seconds,
                 down_seconds,
-            } => {
-                let [up, down] = [up_seconds, down_seconds].map(|seconds| Number(*seconds));
-                f.pad(&format!("{unit}:{up},{down}"))
+            } => (unit.to_string().into(), numbers([up_seconds, down_seconds])),
+            FailureSource::File { path, .. } => {
+                (path.to_string_lossy().into_owned().into(), Vec::new())
             }
-            FailureSource::File { path, .. } => f.pad(&path.to_string_lossy()),
         }
     }
 }
+
+written!(FailureSource);
 
 /// As text, but for events that were read from a file: its name does not matter.
 impl Serialize for FailureSource {
@@ -263,34 +279,32 @@ impl Checkpoint {
     }
 }
 
-impl FromStr for Checkpoint {
-    type Err = String;
+impl Written for Checkpoint {
+    const WHAT: &'static str = "checkpoint";
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (interval, cost) = text.split_once(',').unwrap_or((text, "0"));
-        let time = |text: &str| {
-            let is_good = |seconds: &f64| *seconds >= 0.0 && seconds.is_finite();
-            let seconds = number(text.trim(), "seconds", is_good).ok()?;
-            Some(TimeUnit::Second.ticks(seconds))
-        };
-        let interval = time(interval).filter(|&interval| interval > 0);
-        let both = interval.and_then(|interval| Some((interval, time(cost)?)));
-        let (interval, cost) =
-            both.ok_or("expected INTERVAL over 0, or INTERVAL,COST, in seconds")?;
+    const FORMS: &'static [Form] = &[Form::new(
+        "",
+        &[
+            param("interval", Kind::Time(1e-6, f64::MAX)),
+            param("cost", Kind::Time(0.0, f64::MAX)).or("0"),
+        ],
+        "the work between two checkpoints, and what one takes",
+        "",
+    )];
+
+    fn of(_name: &str, values: &Values) -> Result<Self, String> {
+        let [interval, cost] = [0, 1].map(|at| TimeUnit::Second.ticks(values.number(at)));
         Ok(Checkpoint { interval, cost })
     }
-}
 
-impl fmt::Display for Checkpoint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [interval, cost] =
-            [self.interval, self.cost].map(|ticks| Number(TimeUnit::Second.of(ticks)));
-        match self.cost {
-            0 => f.pad(&interval.to_string()),
-            _ => f.pad(&format!("{interval},{cost}")),
-        }
+    fn parts(&self) -> (Cow<'static, str>, Vec<Option<Value>>) {
+        let seconds = |ticks| Some(Value::Number(TimeUnit::Second.of(ticks)));
+        let cost = seconds(self.cost).filter(|_| self.cost > 0);
+        ("".into(), vec![seconds(self.interval), cost])
     }
 }
+
+written!(Checkpoint);
 
 /// Failures of an experiment.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -76,7 +76,10 @@ impl FromStr for MachineSource {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let presets = Description::PRESETS;
-        if let Some(name) = presets.into_iter().find(|&name| name == text) {
+        if let Some(name) = presets
+            .into_iter()
+            .find(|&name| name == names::canonical(text))
+        {
             return Ok(MachineSource::Preset(name));
         }
         let (path, torus) = match text.rsplit_once(':') {

@@ -12,11 +12,13 @@ use crate::metrics::Metric;
 use crate::time::{TIME_MAX, TimeUnit};
 use crate::wording::any_of;
 
+pub mod grammar;
 mod numbers;
 
-use numbers::whole;
+pub(crate) use numbers::seconds;
 pub use numbers::{REPLICATIONS_MAX, count, fraction, jobs, load, positive, replications, threads};
 pub use numbers::{number, value};
+use numbers::{plain, whole};
 
 /// Gives the values of a type without fields their names: `ALL`, `name`, `FromStr` and `Display`.
 macro_rules! named {
@@ -38,7 +40,7 @@ macro_rules! named {
             type Err = String;
 
             fn from_str(text: &str) -> Result<Self, String> {
-                match text {
+                match &*$crate::names::canonical(text) {
                     $($name => Ok($type::$value),)+
                     _ => Err($crate::names::unknown($what, text, &[$($name),+])),
                 }
@@ -53,6 +55,26 @@ macro_rules! named {
     };
 }
 pub(crate) use named;
+
+/// A name as it is known: in lower case, with hyphens in place of underscores.
+///
+/// ```
+/// use meshalloc_sim::names::canonical;
+/// assert_eq!(canonical("First_Fit"), "first-fit");
+/// ```
+pub fn canonical(name: &str) -> String {
+    name.to_ascii_lowercase().replace('_', "-")
+}
+
+/// The same of a name with parameters, whose numbers are in their plain form.
+fn canonical_text(text: &str) -> String {
+    let parts = text.split_inclusive([':', ',', '=']).map(|part| {
+        let word = part.trim_end_matches([':', ',', '=']);
+        let number = plain(word).unwrap_or_else(|| canonical(word));
+        number + &part[word.len()..]
+    });
+    parts.collect()
+}
 
 /// The known name that is most like `given`, if any is like it at all: one that a slip or two away
 /// (letters missing, too many, wrong or swapped, a third of them at most) makes the same, else the
@@ -85,7 +107,7 @@ pub fn unknown(what: &str, given: &str, forms: &[&str]) -> String {
         None => (given, None),
     };
     let own = forms.iter().copied();
-    let own = own.filter(|form| names_of(form).any(|other| other == name));
+    let own = own.filter(|form| names_of(form).any(|other| other == canonical(name)));
     let own: Vec<_> = own.collect();
     if !own.is_empty() {
         return wrong_parameter(what, name, parameter, &own);
@@ -101,7 +123,7 @@ pub fn unknown(what: &str, given: &str, forms: &[&str]) -> String {
 /// as `FILE`, nor a description in words.
 fn names_of(form: &str) -> impl Iterator<Item = &str> {
     let (first, brackets) = form.split_once(" (").unwrap_or((form, ""));
-    let first = first.split(':').next();
+    let first = first.split([':', '[']).next();
     let others = brackets.trim_end_matches(')').split(", ");
     let is_name = |name: &&str| {
         !name.is_empty() && !name.contains([' ', ',']) && !name.starts_with(char::is_uppercase)
@@ -117,7 +139,7 @@ fn names_of(form: &str) -> impl Iterator<Item = &str> {
 /// assert!(metric("utilisation").unwrap_err().contains("did you mean \"utilization\"?"));
 /// ```
 pub fn metric(text: &str) -> Result<Metric, String> {
-    let name = text.replace('-', "_");
+    let name = canonical(text).replace('-', "_");
     let names = Metric::ALL.map(Metric::name);
     let found = Metric::ALL.into_iter().find(|metric| metric.name() == name);
     found.ok_or_else(|| unknown("metric", text, &names))
@@ -239,7 +261,7 @@ pub fn each_once<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Vec<T> {
 ///
 /// When there is no such strategy, it takes no such parameter, or it was left out of this build.
 pub fn strategy(text: &str) -> Result<StrategyKind, String> {
-    let kind = match text.parse::<StrategyKind>() {
+    let kind = match canonical_text(text).parse::<StrategyKind>() {
         Ok(kind) => kind,
         Err(StrategyTextError::UnknownName) => return Err(unknown_strategy(text)),
         Err(error) => return Err(error.to_string()),
@@ -275,6 +297,7 @@ fn unknown_strategy(text: &str) -> String {
 /// When there is no such scheduler, the parameter is not one of its forms, or it was left out of
 /// this build.
 pub fn scheduler(text: &str) -> Result<SchedulerKind, String> {
+    let text = &*canonical_text(text);
     for info in SchedulerKind::INFO {
         for (place, form) in info.forms.iter().enumerate() {
             // The first form is the one that is meant by the name alone.
@@ -332,8 +355,7 @@ pub fn scheduler_in(kind: SchedulerKind, unit: TimeUnit) -> SchedulerKind {
 fn duration(text: &str) -> Result<u64, String> {
     // A year is more than any threshold, and far from where ticks overflow.
     const SECONDS_MAX: f64 = 366.0 * 86_400.0;
-    let seconds = text.parse::<f64>().ok();
-    seconds
+    seconds(text)
         .filter(|seconds| (0.0..=SECONDS_MAX).contains(seconds))
         .map(|seconds| TimeUnit::Second.ticks(seconds))
         .ok_or_else(|| format!("\"{text}\" is not a time: expected seconds, 0 to {SECONDS_MAX}"))
@@ -358,16 +380,21 @@ const SPANS: [(char, f64); 5] = [
 /// assert!(span("3 weeks").unwrap_err().contains("such as 3600, 90m"));
 /// ```
 pub fn span(text: &str) -> Result<Ticks, String> {
-    let mut units = SPANS.iter();
-    let known = units.find_map(|&(unit, seconds)| Some((text.strip_suffix(unit)?, seconds)));
-    let (number, seconds) = known.unwrap_or((text, 1.0));
     let most = TimeUnit::Second.of(TIME_MAX);
-    let is_good = |number: &f64| (0.0..most).contains(&(number * seconds));
-    let expected = format!(
-        "seconds, 0 to below {most:.0}, or a number with a unit, s, m, h, d or w, such as 3600, 90m, 12h, 30d or 4w"
-    );
-    let number: f64 = value(number, &expected, is_good)?;
-    Ok(TimeUnit::Second.ticks(number * seconds))
+    let seconds = seconds(text).filter(|seconds| (0.0..most).contains(seconds));
+    let seconds = seconds.ok_or_else(|| {
+        format!(
+            "expected seconds, 0 to below {most:.0}, or a number with a unit, s, m, h, d or w, \
+             such as 3600, 90m, 12h, 30d or 4w"
+        )
+    })?;
+    Ok(TimeUnit::Second.ticks(seconds))
+}
+
+/// Reads a time over 0 as [`span`] does, in seconds.
+pub fn time(text: &str) -> Result<f64, String> {
+    let time = seconds(text).filter(|time| time.is_finite() && *time > 0.0);
+    time.ok_or_else(|| "expected a time over 0, seconds or with a unit, such as 90m or 12h".into())
 }
 
 /// A span of time as [`span`] reads it, in the largest unit of which it is a whole number.

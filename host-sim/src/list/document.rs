@@ -12,7 +12,7 @@ use crate::columns::Columns;
 use crate::identity::{PROGRAM, VERSION};
 use meshalloc_sim::machine::MachineKeys;
 use meshalloc_sim::metrics::Metric;
-use meshalloc_sim::workload::distributions::DistributionInfo;
+use meshalloc_sim::names::grammar::Form;
 
 /// What there is to choose from; of a part of the list only the keys of this part are there.
 #[derive(Serialize, JsonSchema)]
@@ -29,40 +29,62 @@ pub(crate) struct ListDocument {
     schedulers: Option<Vec<SchedulerJson>>,
     /// Distributions of side lengths.
     #[serde(skip_serializing_if = "Option::is_none")]
-    side_lengths: Option<&'static [DistributionInfo]>,
+    side_lengths: Option<Vec<NamedChoice>>,
     /// Distributions of service times.
     #[serde(skip_serializing_if = "Option::is_none")]
-    service: Option<&'static [DistributionInfo]>,
+    service: Option<Vec<NamedChoice>>,
     /// Communication patterns.
     #[serde(skip_serializing_if = "Option::is_none")]
-    patterns: Option<&'static [DistributionInfo]>,
+    patterns: Option<Vec<NamedChoice>>,
     /// Distributions of numbers of processors.
     #[serde(skip_serializing_if = "Option::is_none")]
-    processors: Option<&'static [DistributionInfo]>,
+    processors: Option<Vec<NamedChoice>>,
     /// Estimates of run times.
     #[serde(skip_serializing_if = "Option::is_none")]
-    estimates: Option<&'static [DistributionInfo]>,
+    estimates: Option<Vec<NamedChoice>>,
     /// Distributions of numbers of dimensions on a cube.
     #[serde(skip_serializing_if = "Option::is_none")]
-    dims: Option<&'static [DistributionInfo]>,
+    dims: Option<Vec<NamedChoice>>,
     /// Distributions of radices on a cube.
     #[serde(skip_serializing_if = "Option::is_none")]
-    radices: Option<&'static [DistributionInfo]>,
+    radices: Option<Vec<NamedChoice>>,
     /// Rules that give a number of processors a shape.
     #[serde(skip_serializing_if = "Option::is_none")]
-    shapes: Option<&'static [DistributionInfo]>,
+    shapes: Option<Vec<NamedChoice>>,
     /// Mixes of shapes.
     #[serde(skip_serializing_if = "Option::is_none")]
-    mixes: Option<&'static [DistributionInfo]>,
+    mixes: Option<Vec<NamedChoice>>,
     /// Models of workloads.
     #[serde(skip_serializing_if = "Option::is_none")]
-    models: Option<&'static [DistributionInfo]>,
+    models: Option<Vec<NamedChoice>>,
     /// Machines that give only certain slices, with the keys of their files.
     #[serde(skip_serializing_if = "Option::is_none")]
     machines: Option<Vec<MachineKeys>>,
     /// Metrics.
     #[serde(skip_serializing_if = "Option::is_none")]
     metrics: Option<Vec<MetricJson>>,
+}
+
+/// A value with a name.
+#[derive(Serialize, JsonSchema)]
+struct NamedChoice {
+    /// How it is written: words in capitals stand for parameters, brackets around what may be left
+    /// out.
+    name: String,
+    /// What it means.
+    meaning: &'static str,
+    /// Where it comes from; empty where it has no author.
+    source: &'static str,
+}
+
+impl From<&Form> for NamedChoice {
+    fn from(form: &Form) -> Self {
+        NamedChoice {
+            name: form.to_string(),
+            meaning: form.meaning,
+            source: form.source,
+        }
+    }
 }
 
 /// A strategy.
@@ -142,8 +164,9 @@ impl ListDocument {
     pub(crate) fn new(part: Option<Part>) -> Self {
         let is_wanted = |of| part.is_none_or(|part| part == of);
         let named = |of: Part| {
-            let list = of.entries().map(|(_, infos)| infos);
-            list.filter(|_| is_wanted(of))
+            let forms = of.entries().map(|(_, forms)| forms);
+            let forms = forms.filter(|_| is_wanted(of))?;
+            Some(forms.iter().map(NamedChoice::from).collect())
         };
         ListDocument {
             program: PROGRAM,

@@ -107,16 +107,16 @@ fn settings_that_make_no_sense_are_errors() {
     for (line, expected) in [
         (
             "--failures node:10",
-            "expected WHAT:UP,DOWN, mean seconds from 1 to",
+            "does not take \"10\" (expected node:UP,DOWN)",
         ),
         ("--failures nod:10,10", "did you mean \"node\"?"),
         (
             "--failures tre:3,4",
-            "unknown unit of failures \"tre\" (known: ",
+            "unknown source of failures \"tre:3,4\" (known: ",
         ),
         (
             "--failures the:3,4",
-            "unknown unit of failures \"the\" (known: ",
+            "unknown source of failures \"the:3,4\" (known: ",
         ),
         (
             "--failures node:10,10 --backend tcp:127.0.0.1:1",
@@ -138,7 +138,7 @@ fn settings_that_make_no_sense_are_errors() {
         ),
         (
             "--failures node:10,10 --checkpoint 0",
-            "expected INTERVAL over 0, or INTERVAL,COST, in seconds",
+            "INTERVAL is \"0\": expected a time over 0 seconds",
         ),
         (
             "--failures node:10,10 --checkpoint 20,11",

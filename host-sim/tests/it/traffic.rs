@@ -177,7 +177,7 @@ fn what_makes_no_sense_is_refused() {
         ),
         (
             "traffic --rate 0.1 --pattern hot-spot:2,0",
-            "a share from 0 to 1",
+            "SHARE of hot-spot is \"2\": expected a number from 0 to 1",
         ),
         (
             "traffic --rate 0.1 --mesh 4x4 --pattern hot-spot:0.1,16",

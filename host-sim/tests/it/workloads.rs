@@ -108,7 +108,7 @@ fn a_trace_is_run_as_the_log_with_the_same_jobs() {
         ),
         (
             "run --mesh 8x8 --jobs-file trace.csv --columns start=a",
-            "expected NAME=COLUMN",
+            "expected submit=COLUMN[,run=COLUMN]",
         ),
     ] {
         let ended = host_sim_in(folder.path(), line);

@@ -1,11 +1,11 @@
 //! What the jobs of an I/O workload do, and how it is written.
 
 use serde::Serialize;
-use std::fmt::{self, Display};
-use std::str::FromStr;
+use std::borrow::Cow;
 
 use super::{Bandwidths, Direction, IoSide};
-use crate::names::{self, named};
+use crate::names::grammar::{Form, Kind, Value, Values, Written, param, written};
+use crate::names::named;
 
 /// To whom the processors of a job send in a communication phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
@@ -37,34 +37,46 @@ impl IoNetwork {
     const FLITS_MAX: u32 = 4096;
 }
 
-impl FromStr for IoNetwork {
-    type Err = String;
+impl Written for IoNetwork {
+    const WHAT: &'static str = "network";
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let expected = format!(
-            "expected network=fair-shares or network=wormhole:FLITS, 1 to {}",
-            IoNetwork::FLITS_MAX
-        );
-        let flits = match text.split_once(':') {
-            None if text == "fair-shares" => return Ok(IoNetwork::FairShares),
-            None if text == "wormhole" => Some(IoNetwork::FLITS),
-            Some(("wormhole", flits)) => flits.parse().ok(),
-            _ => None,
-        };
-        let flits = flits.filter(|flits| (1..=IoNetwork::FLITS_MAX).contains(flits));
-        let flits = flits.ok_or(expected)?;
-        Ok(IoNetwork::Wormhole { flits })
+    const FORMS: &'static [Form] = &[
+        Form::new(
+            "fair-shares",
+            &[],
+            "the messages of a phase progress at one rate",
+            "",
+        ),
+        Form::new(
+            "wormhole",
+            &[param("flits", Kind::Whole(1, IoNetwork::FLITS_MAX)).or("64")],
+            "each message crosses the wormhole network by itself",
+            "",
+        ),
+    ];
+
+    fn of(name: &str, values: &Values) -> Result<Self, String> {
+        Ok(match name {
+            "fair-shares" => IoNetwork::FairShares,
+            _ => IoNetwork::Wormhole {
+                flits: values
+                    .given(0)
+                    .map_or(IoNetwork::FLITS, |flits| flits as u32),
+            },
+        })
     }
-}
 
-impl Display for IoNetwork {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            IoNetwork::FairShares => f.pad("fair-shares"),
-            IoNetwork::Wormhole { flits } => f.pad(&format!("wormhole:{flits}")),
+    fn parts(&self) -> (Cow<'static, str>, Vec<Option<Value>>) {
+        match *self {
+            IoNetwork::FairShares => ("fair-shares".into(), Vec::new()),
+            IoNetwork::Wormhole { flits } => {
+                ("wormhole".into(), vec![Some(Value::Number(flits.into()))])
+            }
         }
     }
 }
+
+written!(IoNetwork);
 
 /// What every job does once it has its processors: communication phases, then one I/O phase. All
 /// messages have 1 MB. The next phase of a job begins when all of its messages have arrived; other
@@ -95,64 +107,68 @@ pub struct IoJobs {
     pub network: IoNetwork,
 }
 
-impl IoJobs {
-    /// How they are written, but for the place of the I/O nodes: what is not given has its default.
-    pub const FORM: &str = "communications=COUNT,pattern=all-to-all|permutation,direction=write|read,link=MB/S,disk=MB/S,network=fair-shares|wormhole:FLITS";
-}
+/// Far from where times cannot be counted, in MB/s.
+const BANDWIDTH: Kind = Kind::Within(1e-3, 1e6);
 
 /// I/O nodes are on the left.
-impl FromStr for IoJobs {
-    type Err = String;
+impl Written for IoJobs {
+    const WHAT: &'static str = "communication and I/O of jobs";
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let mut jobs = IoJobs::default();
-        let mut seen = Vec::new();
-        for part in text.split(',') {
-            let (key, value) = part.split_once('=').unwrap_or((part, ""));
-            if seen.contains(&key) {
-                return Err(format!("{key} is given twice"));
-            }
-            seen.push(key);
-            match key {
-                "communications" => {
-                    let expected = format!("communications=COUNT, 0 to {}", u16::MAX);
-                    jobs.communications = names::value(value, &expected, |_| true)?;
-                }
-                "pattern" => jobs.pattern = value.parse()?,
-                "direction" => jobs.direction = value.parse()?,
-                "link" => jobs.bandwidths.link = bandwidth(key, value)?,
-                "disk" => jobs.bandwidths.disk = bandwidth(key, value)?,
-                "network" => jobs.network = value.parse()?,
-                _ => return Err(format!("expected {}", IoJobs::FORM)),
-            }
-        }
-        Ok(jobs)
+    const FORMS: &'static [Form] = &[Form::new(
+        "",
+        &[
+            param("communications", Kind::Whole(0, u16::MAX as u32))
+                .keyed()
+                .or("0"),
+            param("pattern", Kind::Word(&["all-to-all", "permutation"]))
+                .keyed()
+                .or("all-to-all"),
+            param("direction", Kind::Word(&["write", "read"]))
+                .keyed()
+                .or("write"),
+            param("link", BANDWIDTH).keyed().or("11.65"),
+            param("disk", BANDWIDTH).keyed().or("4.545"),
+            param("network", Kind::Text("fair-shares|wormhole:FLITS"))
+                .keyed()
+                .or("fair-shares"),
+        ],
+        "communication phases, then an I/O phase; link and disk in MB/s",
+        "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers",
+    )];
+
+    fn of(_name: &str, values: &Values) -> Result<Self, String> {
+        let default = IoJobs::default();
+        let Bandwidths { link, disk } = default.bandwidths;
+        Ok(IoJobs {
+            communications: values.number(0) as u16,
+            pattern: values.parsed(1)?.unwrap_or_default(),
+            direction: values.parsed(2)?.unwrap_or_default(),
+            bandwidths: Bandwidths {
+                link: values.given(3).unwrap_or(link),
+                disk: values.given(4).unwrap_or(disk),
+            },
+            network: values.parsed(5)?.unwrap_or_default(),
+            ..default
+        })
+    }
+
+    /// Where the I/O nodes are is written apart.
+    fn parts(&self) -> (Cow<'static, str>, Vec<Option<Value>>) {
+        let text = |text: String| Some(Value::Text(text));
+        let number = |number| Some(Value::Number(number));
+        let values = vec![
+            number(self.communications.into()),
+            text(self.pattern.to_string()),
+            text(self.direction.to_string()),
+            number(self.bandwidths.link),
+            number(self.bandwidths.disk),
+            text(self.network.to_string()),
+        ];
+        ("".into(), values)
     }
 }
 
-impl Display for IoJobs {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Where the I/O nodes are is written apart.
-        let IoJobs {
-            nodes: _,
-            communications,
-            pattern,
-            direction,
-            bandwidths: Bandwidths { link, disk },
-            network,
-        } = self;
-        write!(
-            f,
-            "communications={communications},pattern={pattern},direction={direction},link={link},disk={disk},network={network}"
-        )
-    }
-}
-
-/// Far from where times cannot be counted.
-fn bandwidth(key: &str, text: &str) -> Result<f64, String> {
-    let expected = format!("{key} with a bandwidth in MB/s, 0.001 to 1000000");
-    names::value(text, &expected, |value: &f64| (1e-3..=1e6).contains(value))
-}
+written!(IoJobs);
 
 named!(Communication, "pattern": AllToAll = "all-to-all", Permutation = "permutation");
 named!(Direction, "direction": Write = "write", Read = "read");
@@ -178,15 +194,18 @@ mod tests {
     #[test]
     fn what_makes_no_sense_is_refused() {
         for (text, expected) in [
-            ("", "expected communications=COUNT,pattern="),
-            ("phases=3", "expected communications=COUNT,pattern="),
+            ("", "expected communications=COMMUNICATIONS[,pattern="),
+            (
+                "phases=3",
+                "expected communications=COMMUNICATIONS[,pattern=",
+            ),
             (
                 "communications",
-                "expected communications=COUNT, 0 to 65535",
+                "expected communications=COMMUNICATIONS[,pattern=",
             ),
             (
                 "communications=-1",
-                "expected communications=COUNT, 0 to 65535",
+                "is \"-1\": expected a whole number, 0 to 65535",
             ),
             (
                 "communications=1,communications=2",
@@ -194,19 +213,28 @@ mod tests {
             ),
             (
                 "pattern=ring",
-                "unknown pattern \"ring\" (known: all-to-all, permutation)",
+                "pattern is \"ring\": expected all-to-all or permutation",
             ),
             (
                 "direction=both",
-                "unknown direction \"both\" (known: write, read)",
+                "direction is \"both\": expected write or read",
             ),
-            ("link=0", "expected link with a bandwidth in MB/s"),
-            ("network=wormhole:0", "expected network=fair-shares or"),
-            ("network=fair-shares:4", "expected network=fair-shares or"),
-            ("disk=nan", "expected disk with a bandwidth in MB/s"),
+            (
+                "link=0",
+                "link is \"0\": expected a number from 0.001 to 1000000",
+            ),
+            (
+                "network=wormhole:0",
+                "FLITS of wormhole is \"0\": expected a whole number",
+            ),
+            (
+                "network=fair-shares:4",
+                "the network fair-shares does not take \"4\"",
+            ),
+            ("disk=nan", "disk is \"nan\": expected a number from 0.001"),
         ] {
             let error = text.parse::<IoJobs>().unwrap_err();
-            assert!(error.starts_with(expected), "{text}: {error}");
+            assert!(error.contains(expected), "{text}: {error}");
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::num::NonZero;
 use std::str::FromStr;
 
+use super::SPANS;
 use crate::time::JOBS_MAX;
 use crate::wording::Number;
 
@@ -12,13 +13,49 @@ pub(super) fn whole<N: FromStr>(text: &str) -> Option<N> {
     text.parse().ok().filter(|_| digits)
 }
 
+/// A number that is written with `_` between its digits, with an exponent or with `k` or `M` behind
+/// it, by its digits alone; `None` if it is no number.
+///
+/// Digits alone stay as they are, however many there are.
+pub(super) fn plain(text: &str) -> Option<String> {
+    let begins = text
+        .trim_start_matches('-')
+        .starts_with(|it: char| it.is_ascii_digit() || it == '.');
+    let is_spaced = text.contains("__") || text.ends_with('_') || text.contains("._");
+    if !begins || is_spaced {
+        return None;
+    }
+    let text = text.replace('_', "");
+    let factors = [('k', 1e3), ('M', 1e6)].into_iter();
+    let mut scaled = factors.filter_map(|(sign, factor)| Some((text.strip_suffix(sign)?, factor)));
+    let scaled = scaled.next();
+    if scaled.is_none() && !text.contains(['e', 'E']) {
+        return text.parse::<f64>().ok().map(|_| text);
+    }
+    let (number, factor) = scaled.unwrap_or((&text, 1.0));
+    let number = number.parse::<f64>().ok()? * factor;
+    number.is_finite().then(|| number.to_string())
+}
+
+/// A time in seconds: a number, perhaps with a unit.
+pub(crate) fn seconds(text: &str) -> Option<f64> {
+    let mut units = SPANS.iter();
+    let known = units.find_map(|&(unit, each)| Some((text.strip_suffix(unit)?, each)));
+    let (number, each) = known.unwrap_or((text, 1.0));
+    let number = plain(number)?.parse::<f64>().ok()? * each;
+    // Only a sum of two negative zeros is one.
+    Some(number + 0.0)
+}
+
 /// Reads a value that `is_good` accepts; the error is what was `expected`.
 pub fn value<T: FromStr>(
     text: &str,
     expected: &str,
     is_good: impl FnOnce(&T) -> bool,
 ) -> Result<T, String> {
-    let read = text.parse().ok().filter(is_good);
+    let plain = plain(text);
+    let read = plain.as_deref().unwrap_or(text).parse().ok();
+    let read = read.filter(is_good);
     read.ok_or_else(|| format!("expected {expected}"))
 }
 
@@ -48,6 +85,8 @@ pub fn threads(text: &str) -> Result<NonZero<usize>, String> {
 
 /// Reads a whole number from 1 to `most`.
 fn up_to<T: FromStr>(text: &str, most: u32) -> Result<T, String> {
+    let plain = plain(text);
+    let text = plain.as_deref().unwrap_or(text);
     let is_good = whole(text).is_some_and(|number: u32| (1..=most).contains(&number));
     value(text, &format!("a whole number, 1 to {most}"), |_| is_good)
 }

@@ -11,6 +11,7 @@ use toml::de::{DeTable, DeValue};
 use super::place::Place;
 use super::table::{Entry, Form, SETTINGS, Setting, contradiction, unknown_key};
 use crate::input;
+use crate::names::canonical;
 use crate::workload::empirical::names_file;
 
 /// Keys that a reader of files does not take, for what is said about them.
@@ -138,6 +139,7 @@ impl<'r> Reader<'r> {
     /// Reads the value of a key in this line; an error has the line of the (wrong) value.
     fn entry(&self, key: &str, line: usize, value: &Spanned<DeValue<'_>>) -> Result<Entry, Wrong> {
         let setting = self.setting(key).map_err(|reason| Wrong { line, reason })?;
+        let key = setting.key;
         let items = match value.get_ref() {
             DeValue::Array(items) if items.is_empty() => {
                 let (line, reason) = (self.line_of(value), no_values(key));
@@ -167,6 +169,7 @@ impl<'r> Reader<'r> {
     }
 
     fn setting(&self, key: &str) -> Result<&'static Setting, String> {
+        let key = &*canonical(key);
         let Foreign {
             command_line,
             useless,
@@ -278,7 +281,7 @@ mod tests {
     #[test]
     fn values_of_all_types_become_options() {
         let text = "# a comment\nmesh = \"16x22\"\nstrategy = [\"fsl\", \"as\"]\nload = 0.50\n\
-                    jobs = 1_000\nseed = 0x1f\nwarmup = -0.0\nside-range = 4\n";
+                    JOBS = 1e3\nseed = 0x1f\nwarmup = -0.0\nside-range = 4\n";
         let pairs = read(text).unwrap();
         let expected = [
             ("mesh", "16x22"),
@@ -367,7 +370,7 @@ mod tests {
                 1,
                 "of type integer (expected true or false)",
             ),
-            ("jobs = 1e3", 1, "jobs = 1e3: expected a whole number"),
+            ("jobs = 1.5e0", 1, "jobs = 1.5e0: expected a whole number"),
             ("jobs = 20.0", 1, "jobs = 20.0: expected a whole number"),
             ("seed = 3.0", 1, "seed = 3.0: expected a whole number"),
             ("swf = 3", 1, "`swf` is of type integer (expected a string)"),

@@ -187,7 +187,7 @@ const RANGE_MAX: usize = 100_000;
 /// The numbers from `first` on, `rest` being `LAST:STEP`.
 fn range(first: &str, rest: &str) -> Option<Vec<f64>> {
     let (last, step) = rest.split_once(':')?;
-    let [first, last, step] = [first, last, step].map(|text| text.parse::<f64>().ok());
+    let [first, last, step] = [first, last, step].map(names::seconds);
     let (first, last, step) = (first?, last?, step?);
     // Half a thousandth of a step makes up for rounding.
     let steps = ((last - first) / step + 5e-4).floor();
@@ -285,7 +285,7 @@ macro_rules! settings {
         text($value)?.split(',').map($read).collect::<Result<$kind, String>>()
     };
     (@read switch $value:ident, $kind:ty) => {
-        text($value)?.parse::<$kind>().map_err(|_| "expected true or false")
+        names::canonical(text($value)?).parse::<$kind>().map_err(|_| "expected true or false")
     };
     (@read $form:ident $value:ident, $kind:ty, $read:expr) => { $read(text($value)?) };
     (@read $form:ident $value:ident, $kind:ty) => {
@@ -417,10 +417,10 @@ settings! {
     interarrival: named Empirical = "FILE:COLUMN", SYNTHETIC, read = column,
         not = ["traffic-ratio", "arrival-rate", "batch", "pattern", "io", "io-nodes", "swf", "jobs-file"];
 
-    /// Mean of the exponential service time, in seconds [default: 10]
-    service_mean: number f64 = "SECONDS", SYNTHETIC, read = names::positive, not = ["service"];
+    /// Mean of the exponential service time, such as 10 (seconds), 90s or 1h [default: 10]
+    service_mean: number f64 = "TIME", SYNTHETIC, read = names::time, not = ["service"];
 
-    /// Another service time, in seconds: exponential:MEAN, uniform:SHORTEST,LONGEST,
+    /// Another service time: exponential:MEAN, uniform:SHORTEST,LONGEST,
     /// hyper-exponential:P,MEAN1,MEAN2, lognormal:MU,SIGMA, weibull:SHAPE,SCALE or FILE:COLUMN;
     /// `host-sim list service` explains them
     service: named ServiceDistribution = "DISTRIBUTION", SYNTHETIC;
@@ -429,9 +429,9 @@ settings! {
     /// leave, without a warm-up [default: arrivals; with --pattern: departures]
     measure: text Measured = "WHICH", MEASUREMENT, not = ["swf", "jobs-file"];
 
-    /// The shortest run time in the bounded slowdown, in seconds or cycles; shorter ones count as
-    /// this [default: 10]
-    slowdown_threshold: number f64 = "SECONDS", MEASUREMENT, read = names::positive;
+    /// The shortest run time in the bounded slowdown, in seconds (or 5m) or cycles; shorter ones
+    /// count as this [default: 10]
+    slowdown_threshold: number f64 = "TIME", MEASUREMENT, read = names::time;
 
     /// Fraction of the jobs that is not measured, the first to arrive, 0 to below 1 [default: 0.05]
     warmup: number f64 = "FRACTION", MEASUREMENT, read = warmup, not = ["swf", "jobs-file"];
@@ -454,10 +454,10 @@ settings! {
     /// Number of times that each process goes through its part of the pattern [default: 1]
     iterations: number u32 = "COUNT", MESSAGES, read = names::count::<u32>, needs = [["pattern"]];
 
-    /// In place of --iterations: a job of a log has one iteration for each SECONDS of its run time,
+    /// In place of --iterations: a job of a log has one iteration for each TIME of its run time,
     /// rounded, at least one
-    iteration_seconds: number f64 = "SECONDS", MESSAGES,
-        read = names::positive, not = ["iterations"], needs = [["pattern"], ["swf", "jobs-file"]];
+    iteration_seconds: number f64 = "TIME", MESSAGES,
+        read = names::time, not = ["iterations"], needs = [["pattern"], ["swf", "jobs-file"]];
 
     /// Cycles in a second of a log's submit times [default: 1]
     cycles_per_second: number f64 = "COUNT", MESSAGES, read = names::positive,
@@ -568,9 +568,9 @@ settings! {
     kill_at_estimate: switch bool = "true|false", ESTIMATES, not = ["pattern", "io", "io-nodes"];
 
     /// Failures and repairs: WHAT:UP,DOWN, where WHAT is node, link, cube or the sides of a box
-    /// (4x4x4). Each works for UP seconds and is down for DOWN seconds on average, both
-    /// exponential. Or a CSV file, whose name has a dot or a slash, with the columns time, what,
-    /// which and state (down or up). A failed link takes the processor at its lower end down
+    /// (4x4x4): node:30d,2h. Each works for the time UP and is down for the time DOWN on average,
+    /// both exponential. Or a CSV file, whose name has a dot or a slash, with the columns time,
+    /// what, which and state (down or up). A failed link takes the processor at its lower end down
     /// [default: nothing fails]
     failures: named FailureSource = "WHAT:UP,DOWN|FILE", FAILURES,
         not = ["pattern", "io", "io-nodes"];
@@ -580,8 +580,8 @@ settings! {
     /// repaired; spare, in place with a spare cube of its row [default: elsewhere]
     restart: text Restart = "WHERE", FAILURES, needs = [["failures"]];
 
-    /// Jobs save a checkpoint after each INTERVAL seconds of work and restart from the latest one.
-    /// A save takes COST seconds [default: they restart from the beginning]
+    /// Jobs save a checkpoint after each INTERVAL of work and restart from the latest one: 1h,2m. A
+    /// save takes the time COST [default: they restart from the beginning]
     checkpoint: text Checkpoint = "INTERVAL[,COST]", FAILURES, needs = [["failures"]];
 
     /// The controller: in-process, tcp:HOST:PORT, unix:PATH or serial:DEVICE@BAUD [default:
@@ -731,7 +731,7 @@ impl FromStr for BackendChoice {
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text.split_once(':') {
-            None if text == "in-process" => Ok(BackendChoice::InProcess),
+            None if names::canonical(text) == "in-process" => Ok(BackendChoice::InProcess),
             Some(("tcp" | "unix" | "serial", _)) => Ok(BackendChoice::Line(text.to_owned())),
             _ => Err(
                 "expected in-process, tcp:HOST:PORT, unix:PATH or serial:DEVICE@BAUD".to_owned(),
@@ -770,9 +770,9 @@ impl Display for StrategyChoice {
 }
 
 fn strategy_choice(text: &str) -> Result<StrategyChoice, String> {
-    match text {
+    match &*names::canonical(text) {
         "all" => Ok(StrategyChoice::All),
-        name => names::strategy(name).map(StrategyChoice::One),
+        _ => names::strategy(text).map(StrategyChoice::One),
     }
 }
 

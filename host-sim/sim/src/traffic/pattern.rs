@@ -1,13 +1,12 @@
 //! Where messages go: [`Pattern`].
 
-use std::fmt;
-use std::str::FromStr;
+use std::borrow::Cow;
 
 use meshalloc::{Grid, NodeId};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Uniform};
 
-use crate::names;
+use crate::names::grammar::{Form, Kind, Value, Values, Written, numbers, param, written};
 use crate::network::has_links_around;
 
 /// How the destination of a message is chosen.
@@ -38,53 +37,59 @@ pub enum Pattern {
     NearestNeighbor,
 }
 
-/// Names, and what follows them.
-const FORMS: [&str; 4] = [
-    "random",
-    "transpose",
-    "hot-spot:SHARE,NODE",
-    "nearest-neighbor",
-];
+impl Written for Pattern {
+    const WHAT: &'static str = "pattern";
 
-impl FromStr for Pattern {
-    type Err = String;
+    const FORMS: &'static [Form] = &[
+        Form::new("random", &[], "every other processor, each as likely", ""),
+        Form::new(
+            "transpose",
+            &[],
+            "the processor with the coordinates in reverse order",
+            "",
+        ),
+        Form::new(
+            "hot-spot",
+            &[
+                param("share", Kind::Within(0.0, 1.0)),
+                param("node", Kind::Whole(0, u32::MAX)),
+            ],
+            "processor NODE with the probability SHARE, otherwise every other one",
+            "",
+        ),
+        Form::new(
+            "nearest-neighbor",
+            &[],
+            "the other end of a link, each as likely",
+            "",
+        ),
+    ];
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (name, rest) = match text.split_once(':') {
-            Some((name, rest)) => (name, Some(rest)),
-            None => (text, None),
-        };
-        match (name, rest) {
-            ("random", None) => Ok(Pattern::UniformRandom),
-            ("transpose", None) => Ok(Pattern::Transpose),
-            ("nearest-neighbor", None) => Ok(Pattern::NearestNeighbor),
-            ("hot-spot", rest) => {
-                let read = || {
-                    let (share, node) = rest?.split_once(',')?;
-                    let is_good = |share: &f64| (0.0..=1.0).contains(share);
-                    let share = names::number(share, "a share", is_good).ok()?;
-                    Some((share, node.parse().ok()?))
-                };
-                let (share, node) = read().ok_or(
-                    "expected hot-spot:SHARE,NODE with a share from 0 to 1 and the number of a processor, such as hot-spot:0.1,27",
-                )?;
-                Ok(Pattern::HotSpot { share, node })
+    fn of(name: &str, values: &Values) -> Result<Self, String> {
+        Ok(match name {
+            "random" => Pattern::UniformRandom,
+            "transpose" => Pattern::Transpose,
+            "nearest-neighbor" => Pattern::NearestNeighbor,
+            _ => Pattern::HotSpot {
+                share: values.number(0),
+                node: values.number(1) as u32,
+            },
+        })
+    }
+
+    fn parts(&self) -> (Cow<'static, str>, Vec<Option<Value>>) {
+        match *self {
+            Pattern::UniformRandom => ("random".into(), Vec::new()),
+            Pattern::Transpose => ("transpose".into(), Vec::new()),
+            Pattern::HotSpot { share, node } => {
+                ("hot-spot".into(), numbers([share, f64::from(node)]))
             }
-            _ => Err(names::unknown("pattern", text, &FORMS)),
+            Pattern::NearestNeighbor => ("nearest-neighbor".into(), Vec::new()),
         }
     }
 }
 
-impl fmt::Display for Pattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Pattern::UniformRandom => f.write_str("random"),
-            Pattern::Transpose => f.write_str("transpose"),
-            Pattern::HotSpot { share, node } => write!(f, "hot-spot:{share},{node}"),
-            Pattern::NearestNeighbor => f.write_str("nearest-neighbor"),
-        }
-    }
-}
+written!(Pattern);
 
 impl Pattern {
     /// The destinations on a grid. It has none when it is a single processor, its sides differ from

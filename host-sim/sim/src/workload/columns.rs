@@ -1,12 +1,11 @@
 //! The columns of a trace, and what a file calls them.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt;
-use std::str::FromStr;
 
 use serde::Serialize;
 
-use crate::error::out_of_range;
+use crate::names::grammar::{Form, Kind, Param, Value, Values, Written, param, written};
 use crate::names::named;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -34,38 +33,48 @@ named!(Column, "column": Submit = "submit", Run = "run", Shape = "shape",
 /// let columns: Columns = "submit=arrival,run=duration".parse().unwrap();
 /// assert_eq!(columns.to_string(), "submit=arrival,run=duration");
 /// let error = "start=arrival".parse::<Columns>().unwrap_err();
-/// assert!(error.contains("expected NAME=COLUMN,... with the names submit, run"), "{error}");
+/// assert!(error.contains("expected submit=COLUMN"), "{error}");
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Columns(pub(super) BTreeMap<Column, String>);
 
-impl FromStr for Columns {
-    type Err = String;
+const fn column(name: Column) -> Param {
+    param(name.name(), Kind::Text("COLUMN"))
+        .keyed()
+        .or("its own name")
+}
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || {
-            let names = Column::ALL.map(Column::name).join(", ");
-            let expected = format!(
-                "NAME=COLUMN,... with the names {names}, each once; nothing behind the = leaves a column out"
-            );
-            out_of_range("the list of columns", text, expected)
-        };
-        let mut columns = BTreeMap::new();
-        for part in text.split(',') {
-            let (name, column) = part.split_once('=').ok_or_else(wrong)?;
-            let known = name.trim().parse::<Column>().map_err(|_| wrong())?;
-            if columns.insert(known, column.trim().to_owned()).is_some() {
-                return Err(wrong());
-            }
-        }
-        Ok(Columns(columns))
+impl Written for Columns {
+    const WHAT: &'static str = "list of columns";
+
+    const FORMS: &'static [Form] = &[Form::new("", &COLUMNS, "what a file calls its columns", "")];
+
+    fn of(_name: &str, values: &Values) -> Result<Self, String> {
+        let given = Column::ALL.into_iter().enumerate();
+        let given = given.filter_map(|(at, column)| Some((column, values.text(at)?.to_owned())));
+        Ok(Columns(given.collect()))
+    }
+
+    fn parts(&self) -> (Cow<'static, str>, Vec<Option<Value>>) {
+        let value = |column| self.0.get(&column).cloned().map(Value::Text);
+        ("".into(), Column::ALL.map(value).to_vec())
     }
 }
 
-impl fmt::Display for Columns {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let pairs = self.0.iter();
-        let pairs = pairs.map(|(column, name)| format!("{}={name}", column.name()));
-        f.pad(&pairs.collect::<Vec<_>>().join(","))
-    }
-}
+static COLUMNS: [Param; Column::ALL.len()] = {
+    let [a, b, c, d, e, f, g, h, i, j] = Column::ALL;
+    [
+        column(a),
+        column(b),
+        column(c),
+        column(d),
+        column(e),
+        column(f),
+        column(g),
+        column(h),
+        column(i),
+        column(j),
+    ]
+};
+
+written!(Columns);

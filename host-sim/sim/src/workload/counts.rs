@@ -1,18 +1,16 @@
 //! Requests by a number of processors alone.
 
 use serde::Serialize;
-use std::fmt;
-use std::str::FromStr;
+use std::borrow::Cow;
 
 use meshalloc::{Grid, Request};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Exp};
 
-use super::distributions::{info, positive};
+use super::ShapeRule;
 use super::lublin::{Lublin, Sizes};
-use super::{DistributionInfo, ShapeRule};
 use crate::error::SettingError;
-use crate::names;
+use crate::names::grammar::{Form, Kind, Value, Values, Written, numbers, param, written};
 use crate::wording::Number;
 
 /// Requests for a number of processors, to which a rule gives a shape. Strategies that need no
@@ -49,11 +47,7 @@ pub enum CountDistribution {
 
 impl CountDistribution {
     /// Every distribution by name.
-    pub const LIST: &'static [DistributionInfo] = &[info(
-        "exponential:16",
-        "exponential with this mean, rounded up, at most the whole machine",
-        "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers",
-    )];
+    pub const FORMS: &'static [Form] = <Self as Written>::FORMS;
 
     /// The mean number on a machine of `nodes` processors, exact for whole numbers.
     pub fn mean(self, nodes: u32) -> f64 {
@@ -68,32 +62,30 @@ impl CountDistribution {
     }
 }
 
-impl FromStr for CountDistribution {
-    type Err = String;
+impl Written for CountDistribution {
+    const WHAT: &'static str = "distribution of processors";
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.split_once(':') {
-            Some(("exponential", mean)) => Ok(CountDistribution::Exponential {
-                mean: positive("exponential", "mean", mean)?,
-            }),
-            _ => {
-                let forms = ["exponential:MEAN"];
-                Err(names::unknown("distribution of processors", text, &forms))
-            }
+    const FORMS: &'static [Form] = &[Form::new(
+        "exponential",
+        &[param("mean", Kind::Over(0.0))],
+        "exponential with this mean, rounded up, at most the whole machine",
+        "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers",
+    )];
+
+    fn of(_name: &str, values: &Values) -> Result<Self, String> {
+        let mean = values.number(0);
+        Ok(CountDistribution::Exponential { mean })
+    }
+
+    fn parts(&self) -> (Cow<'static, str>, Vec<Option<Value>>) {
+        match *self {
+            CountDistribution::Exponential { mean } => ("exponential".into(), numbers([mean])),
+            CountDistribution::Lublin(model) => (model.name().into(), Vec::new()),
         }
     }
 }
 
-impl fmt::Display for CountDistribution {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            CountDistribution::Exponential { mean } => {
-                f.pad(&format!("exponential:{}", Number(*mean)))
-            }
-            CountDistribution::Lublin(model) => model.fmt(f),
-        }
-    }
-}
+written!(CountDistribution);
 
 impl Counts {
     /// A function that draws a request.

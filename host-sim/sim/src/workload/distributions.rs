@@ -1,17 +1,15 @@
 //! The distributions of side lengths, whole numbers: a continuous distribution is rounded half up
 //! and drawn again outside the range, and the mean is exact for what that leaves.
 
-use std::fmt;
-use std::str::FromStr;
+use std::borrow::Cow;
 
 use rand_distr::{Distribution, Exp, Normal, Uniform};
-use schemars::JsonSchema;
 use serde::Serialize;
 use statrs::distribution::ContinuousCDF;
 
 use super::stream::fraction;
-use crate::error::{SettingError, out_of_range};
-use crate::names;
+use crate::error::SettingError;
+use crate::names::grammar::{Form, Kind as Of, Value, Values, Written, param, written};
 use crate::wording::Number;
 
 /// The side lengths that may be drawn, both ends included.
@@ -92,31 +90,7 @@ pub enum SideDistribution {
     UniformDecreasing,
 }
 
-/// A named choice, as `host-sim list` shows it.
-#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
-pub struct DistributionInfo {
-    /// The name, as written on the command line.
-    pub name: &'static str,
-    /// What it means.
-    pub meaning: &'static str,
-    /// Where it comes from; empty where it has no author.
-    pub source: &'static str,
-}
-
-pub(super) const fn info(
-    name: &'static str,
-    meaning: &'static str,
-    source: &'static str,
-) -> DistributionInfo {
-    DistributionInfo {
-        name,
-        meaning,
-        source,
-    }
-}
-
-/// Like [`named!`](crate::names::named), with a meaning and a source for each value, and with the
-/// list `LIST`.
+/// Like [`named!`](crate::names::named), with a meaning and a source for each value: `FORMS`.
 macro_rules! listed {
     ($type:ident, $what:literal: $(
         $value:ident = $name:literal, $meaning:literal, $source:expr;
@@ -125,8 +99,8 @@ macro_rules! listed {
 
         impl $type {
             /// Every value by name.
-            pub const LIST: &'static [$crate::workload::DistributionInfo] =
-                &[$($crate::workload::distributions::info($name, $meaning, $source)),+];
+            pub const FORMS: &'static [$crate::names::grammar::Form] =
+                &[$($crate::names::grammar::Form::new($name, &[], $meaning, $source)),+];
         }
     };
 }
@@ -140,26 +114,7 @@ const AL_SHDEFAT: &str = "Al Shdefat 2019, An Efficient Processor Allocation Alg
 
 impl SideDistribution {
     /// Every distribution by name.
-    pub const LIST: &'static [DistributionInfo] = &[
-        info("uniform", "every side length 1..L equally likely", KIM_YOON),
-        info(
-            "normal",
-            "mean (1+L)/2, standard deviation (1+L)/4",
-            KIM_YOON,
-        ),
-        info("normal:var", "mean (1+L)/2, variance (1+L)/4", KIM_YOON),
-        info(
-            "normal:mean=16.5,var=6.6",
-            "mean and variance as given; sd=S instead of var=V gives the standard deviation",
-            CHANG_MOHAPATRA,
-        ),
-        info("exponential", "mean (1+L)/2", KIM_YOON),
-        info(
-            "uniform-decreasing",
-            "probabilities .4, .2, .2, .2 on 1..L/8, ..L/4, ..L/2, ..L",
-            AL_SHDEFAT,
-        ),
-    ];
+    pub const FORMS: &'static [Form] = <Self as Written>::FORMS;
 
     /// The distribution over a range of lengths, ready to be drawn from.
     ///
@@ -238,95 +193,80 @@ impl SideDistribution {
     }
 }
 
-/// How distributions of side lengths are written.
-const FORMS: &[&str] = &[
-    "uniform",
-    "normal",
-    "normal:var",
-    "normal:mean=M,var=V",
-    "normal:mean=M,sd=S",
-    "exponential",
-    "uniform-decreasing",
-];
-
 /// With less probability inside the range, drawing again would take too long.
 const MASS_MIN: f64 = 1e-4;
 
-impl FromStr for SideDistribution {
-    type Err = String;
+impl Written for SideDistribution {
+    const WHAT: &'static str = "distribution of side lengths";
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let unknown = || names::unknown("distribution of side lengths", text, FORMS);
-        let (name, options) = match text.split_once(':') {
-            Some((name, options)) => (name, Some(options)),
-            None => (text, None),
-        };
-        match (name, options) {
-            ("uniform", None) => Ok(SideDistribution::Uniform),
-            ("exponential", None) => Ok(SideDistribution::Exponential),
-            ("uniform-decreasing", None) => Ok(SideDistribution::UniformDecreasing),
-            ("normal", options) => parse_normal(options.unwrap_or("sd"), unknown),
-            _ => Err(unknown()),
-        }
-    }
-}
+    const FORMS: &'static [Form] = &[
+        Form::new(
+            "uniform",
+            &[],
+            "every side length 1..L equally likely",
+            KIM_YOON,
+        ),
+        Form::new(
+            "normal",
+            &[
+                param("mean", Of::Over(0.0)).keyed().or("(1+L)/2"),
+                param("sd", Of::OverOrAlone(0.0)).keyed().or("(1+L)/4"),
+                param("var", Of::OverOrAlone(0.0)).keyed().or("none"),
+            ],
+            "mean (1+L)/2 and standard deviation (1+L)/4 (Kim and Yoon), unless they are given; var in place of sd gives the variance, var alone one of (1+L)/4",
+            CHANG_MOHAPATRA,
+        ),
+        Form::new("exponential", &[], "mean (1+L)/2", KIM_YOON),
+        Form::new(
+            "uniform-decreasing",
+            &[],
+            "probabilities .4, .2, .2, .2 on 1..L/8, ..L/4, ..L/2, ..L",
+            AL_SHDEFAT,
+        ),
+    ];
 
-/// Reads `mean=M`, and one of `sd`, `var`, `sd=S`, `var=V`, in any order.
-fn parse_normal(options: &str, unknown: impl Fn() -> String) -> Result<SideDistribution, String> {
-    let (mut mean, mut spread) = (None, None);
-    for option in options.split(',') {
-        let (key, value) = match option.split_once('=') {
-            Some((key, value)) => (key, Some(positive("normal", key, value)?)),
-            None => (option, None),
-        };
-        let given_twice = match (key, value) {
-            ("mean", Some(value)) => mean.replace(value).is_some(),
-            ("sd", None) => spread.replace(Spread::QuarterDeviation).is_some(),
-            ("var", None) => spread.replace(Spread::QuarterVariance).is_some(),
-            ("sd", Some(value)) => spread.replace(Spread::Deviation(value)).is_some(),
-            ("var", Some(value)) => spread.replace(Spread::Variance(value)).is_some(),
-            _ => return Err(unknown()),
-        };
-        if given_twice {
-            return Err(unknown());
-        }
-    }
-    let spread = spread.unwrap_or(Spread::QuarterDeviation);
-    Ok(SideDistribution::Normal { mean, spread })
-}
-
-/// A positive finite number out of `name:...key=value`.
-pub(super) fn positive(name: &str, key: &str, value: &str) -> Result<f64, String> {
-    let number = value.trim().parse::<f64>().ok();
-    number
-        .filter(|number| number.is_finite() && *number > 0.0)
-        .ok_or_else(|| {
-            let given = format!("{value:?}");
-            out_of_range(&format!("{name}: {key}"), given, "a number over 0")
-        })
-}
-
-impl fmt::Display for SideDistribution {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SideDistribution::Uniform => f.pad("uniform"),
-            SideDistribution::Exponential => f.pad("exponential"),
-            SideDistribution::UniformDecreasing => f.pad("uniform-decreasing"),
-            SideDistribution::Normal { mean, spread } => {
-                let mean = mean.map(|mean| format!("mean={}", Number(mean)));
-                let spread = match spread {
-                    Spread::QuarterDeviation => None,
-                    Spread::QuarterVariance => Some("var".to_string()),
-                    Spread::Deviation(deviation) => Some(format!("sd={}", Number(*deviation))),
-                    Spread::Variance(variance) => Some(format!("var={}", Number(*variance))),
+    fn of(name: &str, values: &Values) -> Result<Self, String> {
+        Ok(match name {
+            "uniform" => SideDistribution::Uniform,
+            "exponential" => SideDistribution::Exponential,
+            "uniform-decreasing" => SideDistribution::UniformDecreasing,
+            _ => {
+                let has = |at| values.given(at).is_some() || values.is_alone(at);
+                if has(1) && has(2) {
+                    return Err("normal takes sd or var, not both (expected one of them)".into());
+                }
+                let spread = match (values.given(1), values.given(2)) {
+                    (Some(deviation), _) => Spread::Deviation(deviation),
+                    (_, Some(variance)) => Spread::Variance(variance),
+                    _ if values.is_alone(2) => Spread::QuarterVariance,
+                    _ => Spread::QuarterDeviation,
                 };
-                let options: Vec<_> = mean.into_iter().chain(spread).collect();
-                let colon = if options.is_empty() { "" } else { ":" };
-                f.pad(&format!("normal{colon}{}", options.join(",")))
+                let mean = values.given(0);
+                SideDistribution::Normal { mean, spread }
             }
-        }
+        })
+    }
+
+    fn parts(&self) -> (Cow<'static, str>, Vec<Option<Value>>) {
+        let name = match *self {
+            SideDistribution::Uniform => "uniform",
+            SideDistribution::Exponential => "exponential",
+            SideDistribution::UniformDecreasing => "uniform-decreasing",
+            SideDistribution::Normal { mean, spread } => {
+                let (sd, var) = match spread {
+                    Spread::QuarterDeviation => (None, None),
+                    Spread::QuarterVariance => (None, Some(Value::Alone)),
+                    Spread::Deviation(deviation) => (Some(Value::Number(deviation)), None),
+                    Spread::Variance(variance) => (None, Some(Value::Number(variance))),
+                };
+                return ("normal".into(), vec![mean.map(Value::Number), sd, var]);
+            }
+        };
+        (name.into(), Vec::new())
     }
 }
+
+written!(SideDistribution);
 
 /// A distribution over a range of side lengths, ready to be drawn from.
 #[derive(Clone, Copy, Debug)]

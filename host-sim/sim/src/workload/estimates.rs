@@ -2,18 +2,15 @@
 //! schedulers that backfill and strategies that look ahead decide by them. Factors have random
 //! numbers of their own (source 22), so the jobs are the same whatever is estimated.
 
-use std::fmt;
-use std::str::FromStr;
+use std::borrow::Cow;
 
 use meshalloc::Ticks;
 use rand_distr::Uniform;
 
-use super::distributions::info;
 use super::stream::{Source, Stream};
-use super::{DistributionInfo, Job, TIME_MAX, Work};
+use super::{Job, TIME_MAX, Work};
 use crate::error::{SettingError, out_of_range};
-use crate::names;
-use crate::wording::Number;
+use crate::names::grammar::{Form, Kind, Value, Values, Written, numbers, param, written};
 
 /// Which estimate of its run time each request carries.
 ///
@@ -48,28 +45,7 @@ const FACTORS: u8 = 22;
 
 impl EstimateModel {
     /// Every model by name.
-    pub const LIST: &'static [DistributionInfo] = &[
-        info(
-            "perfect",
-            "the run time, at least a microsecond; the default where run times are drawn",
-            "",
-        ),
-        info(
-            "log",
-            "the time that the log says was requested (field 9), at most 71 years, none where it is unknown; the default for logs",
-            "Standard Workload Format",
-        ),
-        info(
-            "factor:1..5",
-            "the run time times a number between the two, equally likely, drawn for each job",
-            "Mu'alem and Feitelson 2001, Utilization, Predictability, Workloads, and User Runtime Estimates in Scheduling the IBM SP2 with Backfilling",
-        ),
-        info(
-            "none",
-            "no estimate; the only one where messages or I/O decide when a job ends",
-            "",
-        ),
-    ];
+    pub const FORMS: &'static [Form] = <Self as Written>::FORMS;
 
     /// What requests carry unless asked otherwise: the run time where jobs have one.
     pub const fn of(work: &super::WorkDistribution) -> Self {
@@ -122,44 +98,63 @@ fn factors(low: f64, high: f64) -> Option<Uniform<f64>> {
     range.filter(|_| low > 0.0 && high <= FACTOR_MAX)
 }
 
-impl FromStr for EstimateModel {
-    type Err = String;
+/// A factor, which the model checks.
+const FACTOR: Kind = Kind::Within(0.0, FACTOR_MAX);
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let unknown = || {
-            let forms = ["perfect", "log", "factor:LOW..HIGH", "none"];
-            names::unknown("estimate of run times", text, &forms)
+impl Written for EstimateModel {
+    const WHAT: &'static str = "estimate of run times";
+
+    const FORMS: &'static [Form] = &[
+        Form::new(
+            "perfect",
+            &[],
+            "the run time, at least a microsecond; the default where run times are drawn",
+            "",
+        ),
+        Form::new(
+            "log",
+            &[],
+            "the time that the log says was requested (field 9), at most 71 years, none where it is unknown; the default for logs",
+            "Standard Workload Format",
+        ),
+        Form::new(
+            "factor",
+            &[param("low", FACTOR), param("high", FACTOR)],
+            "the run time times a number between the two, equally likely, drawn for each job",
+            "Mu'alem and Feitelson 2001, Utilization, Predictability, Workloads, and User Runtime Estimates in Scheduling the IBM SP2 with Backfilling",
+        )
+        .ends(),
+        Form::new(
+            "none",
+            &[],
+            "no estimate; the only one where messages or I/O decide when a job ends",
+            "",
+        ),
+    ];
+
+    fn of(name: &str, values: &Values) -> Result<Self, String> {
+        let (low, high) = match name {
+            "perfect" => return Ok(EstimateModel::Perfect),
+            "log" => return Ok(EstimateModel::Log),
+            "none" => return Ok(EstimateModel::None),
+            _ => (values.number(0), values.number(1)),
         };
-        Ok(match (text, text.strip_prefix("factor:")) {
-            ("perfect", _) => EstimateModel::Perfect,
-            ("log", _) => EstimateModel::Log,
-            ("none", _) => EstimateModel::None,
-            (_, Some(range)) => {
-                let ends = range.split_once("..");
-                let number = |text: &str| text.parse::<f64>().ok();
-                let ends = ends.and_then(|(low, high)| Some((number(low)?, number(high)?)));
-                let (low, high) = ends.ok_or_else(unknown)?;
-                let model = EstimateModel::Factor { low, high };
-                let wrong = || out_of_range(WHAT, model, FACTORS_EXPECTED);
-                factors(low, high).map(|_| model).ok_or_else(wrong)?
-            }
-            _ => return Err(unknown()),
-        })
+        let model = EstimateModel::Factor { low, high };
+        let wrong = || out_of_range(WHAT, model, FACTORS_EXPECTED);
+        factors(low, high).map(|_| model).ok_or_else(wrong)
     }
-}
 
-impl fmt::Display for EstimateModel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            EstimateModel::Perfect => f.pad("perfect"),
-            EstimateModel::Log => f.pad("log"),
-            EstimateModel::Factor { low, high } => {
-                f.pad(&format!("factor:{}..{}", Number(*low), Number(*high)))
-            }
-            EstimateModel::None => f.pad("none"),
+    fn parts(&self) -> (Cow<'static, str>, Vec<Option<Value>>) {
+        match *self {
+            EstimateModel::Perfect => ("perfect".into(), Vec::new()),
+            EstimateModel::Log => ("log".into(), Vec::new()),
+            EstimateModel::Factor { low, high } => ("factor".into(), numbers([low, high])),
+            EstimateModel::None => ("none".into(), Vec::new()),
         }
     }
 }
+
+written!(EstimateModel);
 
 /// Gives jobs their estimates.
 #[derive(Clone, Debug)]

@@ -3,9 +3,8 @@
 //! there is to be one, from 0, with `+` between them. A job has a shape with a probability in
 //! proportion to its weight. The draws are source 25 of the random numbers.
 
-use std::fmt;
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::sync::Arc;
 
 use meshalloc::{Grid, Request, Shape};
@@ -14,13 +13,12 @@ use serde::Serialize;
 
 use super::LogError;
 use super::csv::{CsvFile, Row};
-use super::distributions::listed;
 use super::empirical::{is_file_name, slice};
 use super::shape_cells::{read_rings, read_shape};
 use super::stream::fraction;
 use super::text_file::{TextFile, bad};
 use crate::input::FILE_BYTES_MAX;
-use crate::names;
+use crate::names::grammar::{Form, Kind, Param, Value, Values, Written, param, written};
 use crate::wording::counted;
 
 /// Where a mix comes from.
@@ -55,13 +53,14 @@ pub enum BuiltInMix {
     RFold,
 }
 
-listed! { BuiltInMix, "mix":
-    TpuV4 = "tpu-v4",
-        "popularity of the slices of a TPU v4 pod, twisted and untwisted ones of a shape together; tpu-v4:16 leaves out sides over 16",
-        "Jouppi and others 2023, TPU v4: An Optically Reconfigurable Supercomputer for Machine Learning with Hardware Support for Embeddings, Table 2";
-    RFold = "rfold",
-        "1 to 4096 chips, small jobs in 1 or 2 dimensions, large ones in 2 or 3, on 64 cubes of 4x4x4; rfold:16 leaves out sides over 16",
-        "Chen and others 2025, Toward Co-adapting Machine Learning Job Shape and Cluster Topology, its simulator";
+impl BuiltInMix {
+    /// The name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            BuiltInMix::TpuV4 => "tpu-v4",
+            BuiltInMix::RFold => "rfold",
+        }
+    }
 }
 
 impl BuiltInMix {
@@ -78,36 +77,62 @@ impl BuiltInMix {
     }
 }
 
-impl FromStr for MixSource {
-    type Err = String;
+const SIDE: &[Param] = &[param("side", Kind::Whole(1, u16::MAX as u32)).or("any")];
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (name, side_max) = match text.split_once(':') {
-            Some((name, side)) => (name, side.parse().ok().filter(|&side| side > 0).map(Some)),
-            None => (text, Some(None)),
+impl MixSource {
+    /// The forms of mixes.
+    pub const FORMS: &'static [Form] = <Self as Written>::FORMS;
+}
+
+impl Written for MixSource {
+    const WHAT: &'static str = "mix";
+
+    const FORMS: &'static [Form] = &[
+        Form::new(
+            "tpu-v4",
+            SIDE,
+            "popularity of the slices of a TPU v4 pod, twisted and untwisted ones of a shape together; tpu-v4:16 leaves out sides over 16",
+            "Jouppi and others 2023, TPU v4: An Optically Reconfigurable Supercomputer for Machine Learning with Hardware Support for Embeddings, Table 2",
+        ),
+        Form::new(
+            "rfold",
+            SIDE,
+            "1 to 4096 chips, small jobs in 1 or 2 dimensions, large ones in 2 or 3, on 64 cubes of 4x4x4; rfold:16 leaves out sides over 16",
+            "Chen and others 2025, Toward Co-adapting Machine Learning Job Shape and Cluster Topology, its simulator",
+        ),
+    ];
+
+    const OTHERS: &'static [&'static str] = &["FILE.csv"];
+
+    fn of(name: &str, values: &Values) -> Result<Self, String> {
+        let mix = match name {
+            "tpu-v4" => BuiltInMix::TpuV4,
+            _ => BuiltInMix::RFold,
         };
-        match name.parse().ok().zip(side_max) {
-            Some((mix, side_max)) => Ok(MixSource::BuiltIn(mix, side_max)),
-            None if is_file_name(text) => Ok(MixSource::File(text.into())),
-            None => {
-                let forms = ["tpu-v4", "tpu-v4:SIDE", "rfold", "rfold:SIDE", "FILE.csv"];
-                Err(names::unknown("mix", text, &forms))
+        Ok(MixSource::BuiltIn(
+            mix,
+            values.given(0).map(|side| side as u16),
+        ))
+    }
+
+    fn other(text: &str) -> Option<Self> {
+        is_file_name(text).then(|| MixSource::File(text.into()))
+    }
+
+    fn parts(&self) -> (Cow<'static, str>, Vec<Option<Value>>) {
+        match self {
+            MixSource::BuiltIn(mix, side) => {
+                let side = side.map(|side| Value::Number(side.into()));
+                (mix.name().into(), vec![side])
+            }
+            MixSource::File(path) | MixSource::Text { name: path, .. } => {
+                (path.to_string_lossy().into_owned().into(), Vec::new())
             }
         }
     }
 }
 
-impl fmt::Display for MixSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            MixSource::BuiltIn(mix, None) => f.pad(mix.name()),
-            MixSource::BuiltIn(mix, Some(side)) => f.pad(&format!("{}:{side}", mix.name())),
-            MixSource::File(path) | MixSource::Text { name: path, .. } => {
-                f.pad(&path.to_string_lossy())
-            }
-        }
-    }
-}
+written!(MixSource);
 
 /// A shape of a mix.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

@@ -44,7 +44,7 @@ pub mod work;
 pub use arrivals::{Arrivals, Process, Rate};
 pub use columns::Columns;
 pub use counts::{CountDistribution, Counts};
-pub use distributions::{DistributionInfo, SideDistribution, SideRange, Spread};
+pub use distributions::{SideDistribution, SideRange, Spread};
 pub use empirical::Empirical;
 pub use error::{LineCounts, LogError};
 pub use estimates::EstimateModel;

@@ -1,20 +1,19 @@
 //! The distributions of service times.
 
-use std::fmt;
-use std::str::FromStr;
+use std::borrow::Cow;
 
 use meshalloc::Ticks;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Exp, LogNormal, Uniform, Weibull};
 use statrs::function::gamma::gamma;
 
-use super::distributions::{DistributionInfo, KIM_YOON, info, positive};
+use super::distributions::KIM_YOON;
 use super::empirical::Empirical;
 use super::lublin::{Lublin, RunTimes};
 use super::stream::fraction;
 use super::{SERVICE_MEAN_SECONDS_MIN, TIME_MAX, TimeUnit};
 use crate::error::{SettingError, out_of_range};
-use crate::names;
+use crate::names::grammar::{Form, Kind, Value, Values, Written, numbers, param, written};
 use crate::wording::Number;
 
 /// How long jobs run.
@@ -75,46 +74,9 @@ pub enum ServiceDistribution {
 const FEITELSON: &str =
     "Feitelson 2015, Workload Modeling for Computer Systems Performance Evaluation";
 
-/// How distributions of service times are written, in seconds.
-const FORMS: &[&str] = &[
-    "exponential:MEAN",
-    "uniform:SHORTEST,LONGEST",
-    "hyper-exponential:P,MEAN1,MEAN2",
-    "lognormal:MU,SIGMA",
-    "weibull:SHAPE,SCALE",
-    "FILE:COLUMN",
-];
-
 impl ServiceDistribution {
     /// Every distribution by name.
-    pub const LIST: &'static [DistributionInfo] = &[
-        info("exponential:10", "exponential, mean in seconds", KIM_YOON),
-        info(
-            "uniform:5,10",
-            "every time between the two, in seconds, equally likely",
-            "Chuang and Wu, tree collapsing on k-ary n-cubes: service times",
-        ),
-        info(
-            "hyper-exponential:0.9,5,55",
-            "with the probability before the first comma exponential with the first mean in seconds, else with the second",
-            FEITELSON,
-        ),
-        info(
-            "lognormal:2,1.5",
-            "the natural logarithm of the seconds is normal with this mean and standard deviation",
-            FEITELSON,
-        ),
-        info(
-            "weibull:0.7,8",
-            "a job exceeds t seconds with the probability exp(-(t / SCALE)^SHAPE); the shape comes first",
-            FEITELSON,
-        ),
-        info(
-            "FILE:COLUMN",
-            "a column of a CSV file, in seconds, or submit, wait, run or estimate of a log (.swf, .swf.gz), drawn with replacement",
-            FEITELSON,
-        ),
-    ];
+    pub const FORMS: &'static [Form] = <Self as Written>::FORMS;
 
     /// The mean, in seconds; 0 of a file that is not read yet.
     pub fn mean_seconds(&self) -> f64 {
@@ -222,93 +184,118 @@ impl ServiceDistribution {
     }
 }
 
-impl FromStr for ServiceDistribution {
-    type Err = String;
+/// A mean, or another time.
+const TIME: Kind = Kind::Time(0.0, f64::MAX);
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (name, parameters) = text.split_once(':').unwrap_or((text, ""));
-        let mut parts = parameters.split(',');
-        let mut next = || {
-            let given = parts.next().filter(|part| !part.trim().is_empty());
-            given.ok_or_else(|| unknown(text))
-        };
-        let mut over_0 = |key| positive(name, key, next()?);
+impl Written for ServiceDistribution {
+    const WHAT: &'static str = "service distribution";
+
+    const FORMS: &'static [Form] = &[
+        Form::new(
+            "exponential",
+            &[param("mean", TIME)],
+            "exponential",
+            KIM_YOON,
+        ),
+        Form::new(
+            "uniform",
+            &[param("shortest", TIME), param("longest", TIME)],
+            "every time between the two equally likely",
+            "Chuang and Wu, tree collapsing on k-ary n-cubes: service times",
+        ),
+        Form::new(
+            "hyper-exponential",
+            &[
+                param("p", Kind::Over(0.0)),
+                param("mean1", TIME),
+                param("mean2", TIME),
+            ],
+            "with the probability P exponential with the first mean, else with the second",
+            FEITELSON,
+        ),
+        Form::new(
+            "lognormal",
+            &[param("mu", Kind::Any), param("sigma", Kind::Over(0.0))],
+            "the natural logarithm of the seconds is normal with this mean and standard deviation",
+            FEITELSON,
+        ),
+        Form::new(
+            "weibull",
+            &[param("shape", Kind::Over(0.0)), param("scale", TIME)],
+            "a job exceeds t seconds with the probability exp(-(t / SCALE)^SHAPE); the shape comes first",
+            FEITELSON,
+        ),
+        Form::new(
+            "FILE",
+            &[param("column", Kind::Text("COLUMN"))],
+            "a column of a CSV file, in seconds, or submit, wait, run or estimate of a log (.swf, .swf.gz), drawn with replacement",
+            FEITELSON,
+        ),
+    ];
+
+    fn of(name: &str, values: &Values) -> Result<Self, String> {
         let distribution = match name {
             "exponential" => ServiceDistribution::Exponential {
-                mean_seconds: over_0("mean")?,
+                mean_seconds: values.number(0),
             },
             "uniform" => ServiceDistribution::Uniform {
-                lo_seconds: any(name, "shortest time", next()?)?,
-                hi_seconds: any(name, "longest time", next()?)?,
+                lo_seconds: values.number(0),
+                hi_seconds: values.number(1),
             },
             "hyper-exponential" => ServiceDistribution::HyperExponential {
-                first: over_0("probability of the first mean")?,
-                mean_seconds: [over_0("first mean")?, over_0("second mean")?],
+                first: values.number(0),
+                mean_seconds: [values.number(1), values.number(2)],
             },
             "lognormal" => ServiceDistribution::LogNormal {
-                mu: any(name, "mean of the logarithm", next()?)?,
-                sigma: positive(name, "standard deviation of the logarithm", next()?)?,
+                mu: values.number(0),
+                sigma: values.number(1),
             },
-            "weibull" => ServiceDistribution::Weibull {
-                shape: over_0("shape")?,
-                scale_seconds: over_0("scale")?,
+            _ => ServiceDistribution::Weibull {
+                shape: values.number(0),
+                scale_seconds: values.number(1),
             },
-            _ => {
-                let times = Empirical::unread(text).map(ServiceDistribution::Empirical);
-                return times.ok_or_else(|| unknown(text));
-            }
         };
-        if parts.next().is_some() {
-            return Err(unknown(text));
-        }
         match distribution.usable() {
             Ok(_) => Ok(distribution),
             Err(expected) => Err(out_of_range(WHAT, distribution, expected)),
         }
     }
-}
 
-/// The name of a distribution in errors.
-const WHAT: &str = "the service time";
+    fn other(text: &str) -> Option<Self> {
+        Empirical::unread(text).map(ServiceDistribution::Empirical)
+    }
 
-fn unknown(text: &str) -> String {
-    names::unknown("service distribution", text, FORMS)
-}
-
-fn any(name: &str, key: &str, value: &str) -> Result<f64, String> {
-    let number = names::number(value.trim(), "a number", |number| number.is_finite());
-    let what = format!("{name}: {key}");
-    number.map_err(|_| out_of_range(&what, format!("{value:?}"), "a number"))
-}
-
-impl fmt::Display for ServiceDistribution {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let list = |name: &str, numbers: &[f64]| {
-            let numbers: Vec<_> = numbers.iter().map(|&it| Number(it).to_string()).collect();
-            format!("{name}:{}", numbers.join(","))
-        };
-        f.pad(&match *self {
+    fn parts(&self) -> (Cow<'static, str>, Vec<Option<Value>>) {
+        let (name, values) = match *self {
             ServiceDistribution::Exponential { mean_seconds } => {
-                list("exponential", &[mean_seconds])
+                ("exponential", numbers([mean_seconds]))
             }
             ServiceDistribution::Uniform {
                 lo_seconds,
                 hi_seconds,
-            } => list("uniform", &[lo_seconds, hi_seconds]),
+            } => ("uniform", numbers([lo_seconds, hi_seconds])),
             ServiceDistribution::HyperExponential {
                 first,
                 mean_seconds: [one, other],
-            } => list("hyper-exponential", &[first, one, other]),
-            ServiceDistribution::LogNormal { mu, sigma } => list("lognormal", &[mu, sigma]),
+            } => ("hyper-exponential", numbers([first, one, other])),
+            ServiceDistribution::LogNormal { mu, sigma } => ("lognormal", numbers([mu, sigma])),
             ServiceDistribution::Weibull {
                 shape,
                 scale_seconds,
-            } => list("weibull", &[shape, scale_seconds]),
-            ServiceDistribution::Empirical(ref times) => times.to_string(),
-            ServiceDistribution::Lublin { model, .. } => model.to_string(),
-        })
+            } => ("weibull", numbers([shape, scale_seconds])),
+            ServiceDistribution::Empirical(ref times) => {
+                return (times.to_string().into(), Vec::new());
+            }
+            ServiceDistribution::Lublin { model, .. } => (model.name(), Vec::new()),
+        };
+        (name.into(), values)
     }
 }
+
+written!(ServiceDistribution);
+
+/// The name of a distribution in errors.
+const WHAT: &str = "the service time";
 
 /// Draws the service time of a job with this number of processors, at least one tick.
 pub(super) type ServiceSampler = Box<dyn Fn(u32, &mut ChaCha8Rng) -> Ticks>;
@@ -450,7 +437,10 @@ mod tests {
             ),
             ("FILE:x", "unknown service distribution \"FILE:x\" (known: "),
             ("uniform:10,5", "SHORTEST of 0 or more and not over LONGEST"),
-            ("uniform:-1,5", "SHORTEST of 0 or more and not over LONGEST"),
+            (
+                "uniform:-1,5",
+                "SHORTEST of uniform is \"-1\": expected a time, 0 or more",
+            ),
             ("exponential:1e300", "a mean of 0.001 or more"),
             ("exponential:1e-8", "a mean of 0.001 or more"),
             (

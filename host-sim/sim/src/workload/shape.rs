@@ -1,16 +1,14 @@
 //! From a number of processors, which is all that logs have, to extents; results name the rule.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::fmt;
-use std::str::FromStr;
 
 use meshalloc::machine::DESCRIBED_MAX;
 use meshalloc::{DIMENSIONS_MAX, Grid, Request, Shape};
 use rand_distr::Distribution;
 
-use super::distributions::info;
-use super::{DistributionInfo, SideDistribution, SideRange, Spread};
-use crate::names;
+use super::{SideDistribution, SideRange, Spread};
+use crate::names::grammar::{Form, Kind, Param, Value, Values, Written, param, written};
 use crate::wording::any_of;
 
 /// A rule that gives a number of processors a shape.
@@ -40,38 +38,7 @@ pub enum ShapeRule {
 
 impl ShapeRule {
     /// Every rule.
-    pub const LIST: &'static [DistributionInfo] = &[
-        info(
-            "near-square",
-            "on two-dimensional meshes: least area, then most square, the longer side at most twice the shorter",
-            "",
-        ),
-        info(
-            "near-cubic",
-            "on any grid: least product of the extents, then most cubic, the longest extent at most twice the shortest",
-            "",
-        ),
-        info(
-            "power-of-two",
-            "extents that are powers of two: least product, then most cubic; near-cubic where none hold the job",
-            "",
-        ),
-        info(
-            "flat",
-            "least along the shortest side of the machine, then along the next: whole rows where one is not enough",
-            "",
-        ),
-        info(
-            "drawn:uniform",
-            "extents drawn one after the other, the last is the least that holds the job; or drawn:normal, drawn:normal:var, drawn:exponential",
-            "",
-        ),
-        info(
-            "chips",
-            "no shape: the most compact legal shape with this number of processors that fits; up to four dimensions",
-            "",
-        ),
-    ];
+    pub const FORMS: &'static [Form] = <Self as Written>::FORMS;
 
     /// How the rules of [`ShapeRule::DRAWN`] are written.
     fn drawn() -> [String; 4] {
@@ -339,42 +306,78 @@ impl Search<'_> {
     }
 }
 
-impl FromStr for ShapeRule {
-    type Err = String;
+const DRAWN: &[Param] = &[param(
+    "distribution",
+    Kind::Word(&["uniform", "normal", "normal:var", "exponential"]),
+)];
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let unknown = || {
-            let names = ["near-square", "near-cubic", "power-of-two", "flat", "chips"];
-            let drawn = ShapeRule::drawn();
-            let drawn = drawn.iter().map(String::as_str);
-            let forms: Vec<_> = names.into_iter().chain(drawn).collect();
-            names::unknown("shape rule", text, &forms)
-        };
-        Ok(match (text, text.strip_prefix("drawn:")) {
-            ("near-square", _) => ShapeRule::NearSquare,
-            ("near-cubic", _) => ShapeRule::NearCubic,
-            ("power-of-two", _) => ShapeRule::PowerOfTwo,
-            ("flat", _) => ShapeRule::Flat,
-            ("chips", _) => ShapeRule::Chips,
-            (_, Some(distribution)) => {
-                let distribution = distribution.parse().ok();
-                let usable = distribution.filter(|it| ShapeRule::DRAWN.contains(it));
-                ShapeRule::Drawn(usable.ok_or_else(unknown)?)
-            }
-            _ => return Err(unknown()),
+impl Written for ShapeRule {
+    const WHAT: &'static str = "shape rule";
+
+    const FORMS: &'static [Form] = &[
+        Form::new(
+            "near-square",
+            &[],
+            "on two-dimensional meshes: least area, then most square, the longer side at most twice the shorter",
+            "",
+        ),
+        Form::new(
+            "near-cubic",
+            &[],
+            "on any grid: least product of the extents, then most cubic, the longest extent at most twice the shortest",
+            "",
+        ),
+        Form::new(
+            "power-of-two",
+            &[],
+            "extents that are powers of two: least product, then most cubic; near-cubic where none hold the job",
+            "",
+        ),
+        Form::new(
+            "flat",
+            &[],
+            "least along the shortest side of the machine, then along the next: whole rows where one is not enough",
+            "",
+        ),
+        Form::new(
+            "drawn",
+            DRAWN,
+            "extents drawn one after the other, uniform, normal, normal:var or exponential; the last is the least that holds the job",
+            "",
+        ),
+        Form::new(
+            "chips",
+            &[],
+            "no shape: the most compact legal shape with this number of processors that fits; up to four dimensions",
+            "",
+        ),
+    ];
+
+    fn of(name: &str, values: &Values) -> Result<Self, String> {
+        Ok(match name {
+            "near-square" => ShapeRule::NearSquare,
+            "near-cubic" => ShapeRule::NearCubic,
+            "power-of-two" => ShapeRule::PowerOfTwo,
+            "flat" => ShapeRule::Flat,
+            "chips" => ShapeRule::Chips,
+            _ => ShapeRule::Drawn(values.text(0).unwrap_or_default().parse()?),
         })
     }
-}
 
-impl fmt::Display for ShapeRule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ShapeRule::NearSquare => f.pad("near-square"),
-            ShapeRule::NearCubic => f.pad("near-cubic"),
-            ShapeRule::PowerOfTwo => f.pad("power-of-two"),
-            ShapeRule::Flat => f.pad("flat"),
-            ShapeRule::Chips => f.pad("chips"),
-            ShapeRule::Drawn(distribution) => f.pad(&format!("drawn:{distribution}")),
-        }
+    fn parts(&self) -> (Cow<'static, str>, Vec<Option<Value>>) {
+        let name = match self {
+            ShapeRule::NearSquare => "near-square",
+            ShapeRule::NearCubic => "near-cubic",
+            ShapeRule::PowerOfTwo => "power-of-two",
+            ShapeRule::Flat => "flat",
+            ShapeRule::Chips => "chips",
+            ShapeRule::Drawn(distribution) => {
+                let distribution = Value::Text(distribution.to_string());
+                return ("drawn".into(), vec![Some(distribution)]);
+            }
+        };
+        (name.into(), Vec::new())
     }
 }
+
+written!(ShapeRule);

@@ -8,8 +8,9 @@ fn range(min: u16, max: u16) -> SideRange {
 }
 
 fn every() -> Vec<SideDistribution> {
-    let named = SideDistribution::LIST.iter();
-    named.map(|info| info.name.parse().unwrap()).collect()
+    let names = SideDistribution::FORMS.iter().map(|form| form.name);
+    let names = names.chain(["normal:var", "normal:mean=16.5,var=6.6"]);
+    names.map(|name| name.parse().unwrap()).collect()
 }
 
 #[test]
@@ -106,11 +107,13 @@ fn probabilities_are_those_of_the_draws() {
 
 #[test]
 fn names_are_read_back() {
-    for info in SideDistribution::LIST {
-        let sizes: SideDistribution = info.name.parse().unwrap();
-        assert_eq!(sizes.to_string(), info.name);
+    for form in SideDistribution::FORMS {
+        let sizes: SideDistribution = form.name.parse().unwrap();
+        assert_eq!(sizes.to_string(), form.name);
     }
     for (text, canonical) in [
+        ("normal:var", "normal:var"),
+        ("normal:mean=16.5,var=6.6", "normal:mean=16.5,var=6.6"),
         ("normal:sd", "normal"),
         ("normal:mean=9", "normal:mean=9"),
         ("normal:sd=2,mean=9", "normal:mean=9,sd=2"),
@@ -125,12 +128,12 @@ fn names_are_read_back() {
 #[test]
 fn wrong_names_say_what_is_expected() {
     for (text, expected) in [
-        ("", "known: uniform, normal, "),
-        ("Uniform", "did you mean \"uniform\"?"),
+        ("", "known: uniform, normal[:mean=MEAN]"),
+        ("unform", "did you mean \"uniform\"?"),
         ("uniform:3", "expected uniform)"),
         ("normal:", "expected normal"),
         ("normal:mean", "expected normal"),
-        ("normal:sd,var", "expected normal"),
+        ("normal:sd,var", "normal takes sd or var, not both"),
     ] {
         let error = text.parse::<SideDistribution>().unwrap_err().to_string();
         assert!(error.contains(expected), "{text}: {error}");

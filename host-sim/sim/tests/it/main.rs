@@ -5,6 +5,7 @@ mod coverage;
 mod distributions;
 mod examples;
 mod experiment;
+mod grammar;
 mod log;
 mod own;
 mod parallel;

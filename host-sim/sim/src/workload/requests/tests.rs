@@ -207,9 +207,9 @@ const GOLDEN: [(u64, &[u16]); 3] = [
 
 #[test]
 fn distributions_have_names() {
-    for info in CubeDistribution::LIST {
-        let distribution: CubeDistribution = info.name.parse().unwrap();
-        assert_eq!(distribution.to_string(), info.name);
+    for form in CubeDistribution::FORMS {
+        let distribution: CubeDistribution = form.name.parse().unwrap();
+        assert_eq!(distribution.to_string(), form.name);
     }
     let error = "exponential".parse::<CubeDistribution>().unwrap_err();
     assert_eq!(
