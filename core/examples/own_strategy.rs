@@ -8,7 +8,7 @@
 use std::error::Error;
 
 use meshalloc::{
-    AllocateError, Allocator, AllocatorStorage, Block, Draft, Mesh, Occupancy, Refusal, Request,
+    AllocateError, Allocator, AllocatorStorage, Block, Draft, Grid, Mesh, Refusal, Request, Site,
     Strategy, Submesh, storage,
 };
 
@@ -39,7 +39,7 @@ impl LastFit {
 }
 
 impl Strategy for LastFit {
-    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
+    fn demand(&self, _: &Grid, request: &Request) -> Result<u32, Refusal> {
         let (w, h) = LastFit::sides(request);
         if self.mesh.contains(Submesh::new(0, 0, w, h)) {
             Ok(u32::from(w) * u32::from(h))
@@ -48,18 +48,13 @@ impl Strategy for LastFit {
         }
     }
 
-    fn propose(
-        &mut self,
-        occupancy: &Occupancy<'_>,
-        request: &Request,
-        draft: &mut Draft<'_, '_>,
-    ) -> bool {
+    fn propose(&mut self, site: &Site<'_>, request: &Request, draft: &mut Draft<'_, '_>) -> bool {
         let (w, h) = LastFit::sides(request);
         let machine = self.mesh.sides();
         let bases = (0..=machine.h - h).rev();
         let bases = bases.flat_map(|y| (0..=machine.w - w).rev().map(move |x| (x, y)));
         let mut places = bases.map(|(x, y)| Block::from(Submesh::new(x, y, w, h)));
-        let place = places.find(|&place| occupancy.is_free(place));
+        let place = places.find(|&place| site.occupancy.is_free(place));
         place.map(|place| draft.push(place)).is_some()
     }
 }

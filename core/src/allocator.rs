@@ -20,14 +20,15 @@ use crate::machine::{Description, Forms, largest_box};
 use crate::message::LargestReport;
 use crate::node::NodeId;
 use crate::occupancy::Occupancy;
-use crate::outlook::{Outlook, Placing, held_by};
+use crate::outlook::{Placing, held_by};
 use crate::pause::Pause;
 use crate::pool::{BlockPool, Chain, Link, NONE, cells_in_use};
 use crate::request::Request;
 use crate::storage::{AllocatorMemory, Processors};
 use crate::strategy::Holds;
 use crate::strategy::{
-    AnyStrategy, Room, ServedStrategy, Strategy, StrategyKind, check, demand_on,
+    AnyStrategy, OccupancyEvent, Room, ServedStrategy, Site, Strategy, StrategyKind, check,
+    demand_on,
 };
 use crate::supposition::Supposition;
 
@@ -103,7 +104,7 @@ impl<'m> Allocator<'m> {
         };
         check(room, &memory.workspace, &grid, strategy)?;
         let workspace = core::mem::take(&mut memory.workspace);
-        let strategy = AnyStrategy::new(strategy, grid, workspace)?;
+        let strategy = AnyStrategy::new(strategy, &grid, workspace);
         Ok(Self::build(memory, tickets, grid, strategy, jobs))
     }
 
@@ -288,7 +289,8 @@ impl<'m, S: ServedStrategy> Allocator<'m, S> {
         &mut self,
         blocks: impl IntoIterator<Item = Block, IntoIter: Clone>,
     ) -> Result<Allocation, PlaceError> {
-        let most = match self.strategy.holds() {
+        let holds = self.strategy.facts().holds;
+        let most = match holds {
             Holds::OneBlock => 1,
             Holds::TwoBlocks => 2,
             Holds::Blocks | Holds::Parts | Holds::Processors => u32::MAX,
@@ -306,9 +308,8 @@ impl<'m, S: ServedStrategy> Allocator<'m, S> {
             return Err(PlaceError::TooManyBlocks { most });
         }
         check_blocks(&mut self.occupancy, &mut self.supposed, blocks.clone())?;
-        let is_contiguous = self.strategy.holds().is_contiguous();
         for (at, block) in (0..).zip(blocks.clone()) {
-            if is_contiguous && !self.strategy.gives(&grid, block) {
+            if holds.is_contiguous() && !self.strategy.gives(&grid, block) {
                 return Err(PlaceError::NotOfStrategy { at });
             }
         }
@@ -428,7 +429,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
 
     /// Forgets all held, reserved and faulty processors.
     pub(crate) fn clear(&mut self, grid: Grid) {
-        let unmarked_max = self.strategy.blocks_unmarked();
+        let unmarked_max = self.strategy.facts().blocks_unmarked;
         self.occupancy.clear(grid, unmarked_max);
         self.supposed.suppose_of(grid);
         self.pool.clear(grid.nodes() as usize);
@@ -494,18 +495,11 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         if demand > self.occupancy.free() {
             return Err(Refusal::TooFewFree);
         }
-        let looks_ahead = self.strategy.looks_ahead();
-        if looks_ahead {
-            let outlook = Outlook::new(&self.pool, &self.occupancy, placing);
-            self.strategy.look(Some(&outlook));
-        }
         self.occupancy.settle_for_search();
         let mut draft = Draft::new(&mut self.pool, pause, &self.occupancy);
-        let found = self.strategy.propose(&self.occupancy, request, &mut draft);
+        let site = Site::new(&self.occupancy).seeing(&self.occupancy, placing);
+        let found = self.strategy.propose(&site, request, &mut draft);
         let blocks = draft.finish(found);
-        if looks_ahead {
-            self.strategy.look(None);
-        }
         blocks.map_err(|refusal| match refusal {
             Refusal::Fragmented => request.refusal_without_place(),
             other => other,
@@ -528,8 +522,8 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         }
         self.occupancy.settle_for_search();
         let mut draft = Draft::new(&mut self.pool, pause, &self.occupancy);
-        let strategy = &mut self.strategy;
-        let fits = strategy.would_fit(&self.occupancy, request, &mut draft);
+        let site = Site::new(&self.occupancy).asking();
+        let fits = self.strategy.propose(&site, request, &mut draft);
         draft.discard();
         fits
     }
@@ -541,7 +535,8 @@ impl<'m, S: Strategy> Allocator<'m, S> {
             self.occupancy.take(block);
             let poll = || Pause::poll(pause, &self.occupancy, &self.pool);
             poll();
-            self.strategy.taken(&self.occupancy, block, &poll);
+            let event = OccupancyEvent::Taken(block);
+            self.strategy.changed(&self.occupancy, event, &poll);
         }
     }
 
@@ -594,7 +589,8 @@ impl<'m, S: Strategy> Allocator<'m, S> {
             processors += self.occupancy.give_back(block);
             let poll = || Pause::poll(pause, &self.occupancy, &self.pool);
             poll();
-            self.strategy.released(&self.occupancy, block, &poll);
+            let event = OccupancyEvent::Released(block);
+            self.strategy.changed(&self.occupancy, event, &poll);
         }
         processors
     }
@@ -683,11 +679,12 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         };
         if self.occupancy.free() != before {
             let poll = || Pause::poll(pause, &self.occupancy, &self.pool);
-            if faulty {
-                self.strategy.taken(&self.occupancy, block, &poll);
+            let event = if faulty {
+                OccupancyEvent::Taken(block)
             } else {
-                self.strategy.repaired(&self.occupancy, block, &poll);
-            }
+                OccupancyEvent::Repaired(block)
+            };
+            self.strategy.changed(&self.occupancy, event, &poll);
         }
         changed
     }

@@ -57,6 +57,11 @@ impl<'a, 'm> Draft<'a, 'm> {
         (!self.overflow).then_some((self.chain, self.last))
     }
 
+    /// All held blocks.
+    pub(crate) const fn pool(&self) -> &BlockPool<'m> {
+        self.pool
+    }
+
     /// Asks whether a pause is due, and pauses then ([`Pauses`](crate::Pauses)). A search that may
     /// take long polls at least every few ten thousand instructions.
     #[inline]

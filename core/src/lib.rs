@@ -89,8 +89,9 @@ pub use scheduler::{
 };
 pub use storage::{AllocatorMemory, AllocatorStorage, Memory, Storage};
 pub use strategy::{
-    AnyStrategy, CurveFit, CurveLine, Holds, PageOrder, Room, ServedStrategy, Serves, Strategy,
-    StrategyForm, StrategyInfo, StrategyKind, StrategyTextError,
+    AnyStrategy, CurveFit, CurveLine, Facts, FindsAgain, Holds, OccupancyEvent, PageOrder,
+    Recognizes, Room, ServedStrategy, Serves, Site, Strategy, StrategyForm, StrategyInfo,
+    StrategyKind, StrategyTextError,
 };
 pub use supposition::Supposition;
 pub use view::View;

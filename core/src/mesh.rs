@@ -68,6 +68,12 @@ impl Sides {
         Sides { w, h }
     }
 
+    /// The sides of a grid along its first two dimensions: all of a two-dimensional mesh.
+    #[inline]
+    pub(crate) const fn of_plane(grid: &Grid) -> Self {
+        Sides::new(grid.side(0), grid.side(1))
+    }
+
     /// The number of processors, `w * h`.
     pub const fn area(self) -> u32 {
         self.w as u32 * self.h as u32

@@ -33,7 +33,7 @@ pub struct Occupancy<'m> {
     /// The words in use; the slices may be longer.
     layout: Layout,
     /// The strategy does not read the bitmap while no more blocks than this are held
-    /// ([`Strategy::blocks_unmarked`](crate::Strategy::blocks_unmarked)). If it is 0, blocks are
+    /// ([`Facts::blocks_unmarked`](crate::Facts::blocks_unmarked)). If it is 0, blocks are
     /// marked at once.
     unmarked_max: usize,
     /// Blocks that are held, but not yet marked. Invariant: empty if `unmarked_max` is 0; no block

@@ -5,10 +5,11 @@ use crate::draft::Draft;
 use crate::error::Refusal;
 use crate::grid::Block;
 use crate::occupancy::Occupancy;
+use crate::outlook::Placing;
 use crate::pause::Pause;
 use crate::pool::{BlockPool, Chain};
 use crate::request::Request;
-use crate::strategy::{AnyStrategy, Strategy, demand_on};
+use crate::strategy::{AnyStrategy, OccupancyEvent, Site, Strategy, demand_on};
 
 /// A supposed occupancy: some allocations given back, some processors withheld. It answers what the
 /// strategy would do then. The machine and its jobs do not change.
@@ -132,17 +133,26 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
         let mut draft = Draft::new(self.pool, self.pause.as_ref(), self.occupancy);
         // The bitmap was made, and the search may be one that has no pauses.
         draft.poll();
-        let fits = self.strategy.would_fit(self.supposed, request, &mut draft);
+        let site = Site::new(self.supposed).asking();
+        let fits = self.strategy.propose(&site, request, &mut draft);
         draft.discard();
         self.end();
         fits
     }
 
-    /// Lets the strategy search here for a request whose demand is free. The strategy's own data
-    /// stay as they were.
-    pub(crate) fn propose(&mut self, request: &Request) -> Result<Chain, Refusal> {
+    /// Lets the strategy search here for a request whose demand is free, with an outlook on jobs if
+    /// it is to start now. The strategy's own data stay as they were.
+    pub(crate) fn propose(
+        &mut self,
+        request: &Request,
+        placing: Option<Placing<'_, '_>>,
+    ) -> Result<Chain, Refusal> {
         let mut draft = Draft::new(self.pool, self.pause.as_ref(), self.occupancy);
-        let found = self.strategy.suppose(self.supposed, request, &mut draft);
+        let mut site = Site::new(self.supposed);
+        if placing.is_some() {
+            site = site.seeing(self.occupancy, placing);
+        }
+        let found = self.strategy.propose(&site, request, &mut draft);
         let blocks = draft.finish(found);
         self.end();
         blocks
@@ -151,7 +161,8 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
     /// Returns the strategy to the machine's own occupancy.
     fn end(&mut self) {
         let poll = || Pause::poll(self.pause.as_ref(), self.occupancy, self.pool);
-        self.strategy.end_supposing(self.occupancy, &poll);
+        self.strategy
+            .changed(self.occupancy, OccupancyEvent::SuppositionEnded, &poll);
     }
 
     pub(crate) fn poll(&self) {
@@ -169,7 +180,7 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
         if demand.ok()? > self.free() {
             return None;
         }
-        let blocks = self.propose(request).ok()?;
+        let blocks = self.propose(request, None).ok()?;
         let only = match blocks.len() {
             1 => self.pool.iter(blocks).next(),
             _ => None,

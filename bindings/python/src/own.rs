@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use meshalloc::{
-    Block, Draft, Grid, IllegalProposal, NodeId, Occupancy, Refusal, ServedStrategy, Strategy,
-    Ticks,
+    Block, Draft, Grid, IllegalProposal, NodeId, Occupancy, OccupancyEvent, Refusal,
+    ServedStrategy, Site, Strategy, Ticks,
 };
 use meshalloc_sim::backend::own::{self, Policy};
 use meshalloc_sim::workload::TimeUnit;
@@ -187,12 +187,6 @@ impl OwnStrategy {
         self.show(occupancy, 0..self.machine.nodes());
     }
 
-    fn changed(&self, occupancy: &Occupancy<'_>, block: Block) {
-        if !self.is_stale {
-            self.show(occupancy, nodes(&self.machine, block));
-        }
-    }
-
     fn shown(&self, request: &meshalloc::Request) -> Request {
         let (inner, unit) = (*request, self.unit);
         Request { inner, unit }
@@ -250,7 +244,7 @@ fn nodes(machine: &Grid, block: Block) -> impl Iterator<Item = u32> {
 impl ServedStrategy for OwnStrategy {}
 
 impl Strategy for OwnStrategy {
-    fn demand(&self, request: &meshalloc::Request) -> Result<u32, Refusal> {
+    fn demand(&self, _: &Grid, request: &meshalloc::Request) -> Result<u32, Refusal> {
         let processors = request.processors;
         let demand = match &self.demand {
             None => Ok(Some(processors)),
@@ -271,15 +265,15 @@ impl Strategy for OwnStrategy {
 
     fn propose(
         &mut self,
-        occupancy: &Occupancy<'_>,
+        site: &Site<'_>,
         request: &meshalloc::Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
         if self.shared.has_failed() {
             return false;
         }
-        if std::mem::take(&mut self.is_stale) {
-            self.show_all(occupancy);
+        if std::mem::replace(&mut self.is_stale, site.is_supposed()) || site.is_supposed() {
+            self.show_all(site.occupancy);
         }
         match Python::attach(|py| self.asked(py, request)) {
             Ok(blocks) => {
@@ -294,28 +288,14 @@ impl Strategy for OwnStrategy {
         }
     }
 
-    fn suppose(
-        &mut self,
-        supposed: &Occupancy<'_>,
-        request: &meshalloc::Request,
-        draft: &mut Draft<'_, '_>,
-    ) -> bool {
-        self.is_stale = true;
-        let found = self.propose(supposed, request, draft);
-        self.is_stale = true;
-        found
-    }
-
-    fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block, _: &dyn Fn()) {
-        self.changed(occupancy, block);
-    }
-
-    fn released(&mut self, occupancy: &Occupancy<'_>, block: Block, _: &dyn Fn()) {
-        self.changed(occupancy, block);
-    }
-
-    fn repaired(&mut self, occupancy: &Occupancy<'_>, block: Block, _: &dyn Fn()) {
-        self.changed(occupancy, block);
+    fn changed(&mut self, occupancy: &Occupancy<'_>, event: OccupancyEvent, _: &dyn Fn()) {
+        if let OccupancyEvent::Taken(block)
+        | OccupancyEvent::Released(block)
+        | OccupancyEvent::Repaired(block) = event
+            && !self.is_stale
+        {
+            self.show(occupancy, nodes(&self.machine, block));
+        }
     }
 
     fn rebuild(&mut self, occupancy: &Occupancy<'_>) {

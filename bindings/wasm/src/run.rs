@@ -210,7 +210,8 @@ impl Run {
         let controller = self.controller();
         let queue = controller.jobs().queue();
         let request = queue.get(queue.head()?).request();
-        match controller.strategy().demand(request) {
+        let grid = controller.occupancy().grid();
+        match controller.strategy().demand(grid, request) {
             Err(refusal) => Some(refusal),
             Ok(demand) if demand > controller.occupancy().free() => Some(Refusal::TooFewFree),
             Ok(_) => Some(Refusal::Fragmented),

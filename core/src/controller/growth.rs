@@ -86,7 +86,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
     }
 
     fn growth_of_job(&self, job: JobId, request: &Request, lease: usize) -> usize {
-        let nodes = match self.strategy().holds() {
+        let nodes = match self.strategy().facts().holds {
             Holds::Processors | Holds::Blocks | Holds::Parts => {
                 let most = self.nodes_to_grant(self.jobs.waiting_len() + 1);
                 let left = most.saturating_sub(self.nodes_of_queue());
@@ -94,7 +94,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
             }
             _ => self.nodes_of(request),
         };
-        let wanted = if self.strategy().looks_ahead() {
+        let wanted = if self.strategy().facts().looks_ahead {
             WANTED
         } else {
             0
@@ -110,7 +110,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
     /// The numbers of nodes in the blocks that a request may be granted, or that may be reserved
     /// for it.
     fn nodes_of(&self, request: &Request) -> usize {
-        match self.strategy().holds() {
+        match self.strategy().facts().holds {
             Holds::OneBlock => 2,
             Holds::TwoBlocks => 4,
             // A block has two numbers, and two processors or more, or one. One block that is
@@ -119,7 +119,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
                 let processors = holds.requested(request).min(self.machine().nodes());
                 // The last page of a job may hold more than it requests: a block, if only one
                 // processor of it is requested.
-                let has_pages = holds == Holds::Processors && !self.strategy().takes_any();
+                let has_pages = holds == Holds::Processors && !self.strategy().facts().takes_any;
                 let processors = processors.next_multiple_of(if has_pages { 2 } else { 1 });
                 // With `Holds::Parts` each block lies in a cube of its own and has two numbers.
                 let in_cubes = self.cubes().filter(|_| holds == Holds::Parts);
@@ -147,7 +147,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
             scheduler,
             SchedulerKind::Easy { .. } | SchedulerKind::Conservative
         );
-        reserves && !self.strategy().takes_any()
+        reserves && !self.strategy().facts().takes_any
     }
 
     /// [`Controller::nodes_of`] of all jobs that wait.
@@ -155,7 +155,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
         let queue = self.jobs.queue();
         let jobs = queue.slots().map(|slot| queue.get(slot).request());
         let nodes = jobs.map(|request| self.nodes_of(request)).sum();
-        match self.strategy().holds() {
+        match self.strategy().facts().holds {
             Holds::Processors | Holds::Blocks | Holds::Parts => {
                 self.nodes_to_grant(queue.len()).min(nodes)
             }

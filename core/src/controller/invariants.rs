@@ -4,7 +4,7 @@ use super::Controller;
 use crate::jobs::JobSlot;
 use crate::request::JobId;
 use crate::scheduler::ServedScheduler;
-use crate::strategy::ServedStrategy;
+use crate::strategy::{FindsAgain, ServedStrategy};
 
 impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
     /// Asserts every invariant of the whole. For tests; slow.
@@ -28,7 +28,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
     /// Two waiting jobs whose reservations overlap in space and in time, or one whose reservation
     /// is outside the machine, twice. Left out are reservations of the whole machine, for whose
     /// blocks there may have been no room, and those of strategies that need more than a place
-    /// ([`Strategy::kept_free`]).
+    /// ([`FindsAgain::FromFirstFree`]).
     ///
     /// # Time complexity
     ///
@@ -49,7 +49,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
                     || is_whole(other)
                     || is_over(job, other)
                     || is_over(other, job)
-                    || !self.strategy().is_monotone();
+                    || self.strategy().facts().finds_again != FindsAgain::Monotone;
                 let is_on = |block| {
                     self.reserved_blocks(other)
                         .any(|it| grid.overlap(block, it))

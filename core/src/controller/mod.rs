@@ -115,7 +115,7 @@ fn status<'a, S: ServedStrategy + 'a>(
         events,
         left,
         counts,
-        list: strategy.list_capacity(),
+        list: strategy.facts().list_capacity,
         description: strategy.description(),
     }
 }
@@ -232,7 +232,7 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
     /// The processors that must be free for an attempt for this request to be valid: as many as the
     /// request names, or fewer if the strategy needs fewer ([`Holds::requested`]).
     pub fn requested(&self, request: &Request) -> u32 {
-        let named = self.strategy().holds().requested(request);
+        let named = self.strategy().facts().holds.requested(request);
         let demand = self.allocator.demand(request);
         demand.map_or(named, |demand| demand.min(named))
     }
@@ -283,7 +283,7 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
     /// `on_commit` is for a caller that keeps a record of changes. It is called once for each
     /// change that takes effect, when all checks have passed and before anything has changed: for a
     /// submission that never waits, when its attempt has granted the job, and before a query shows
-    /// it. A strategy that looks at the latest requests (`Strategy::looks_ahead`) remembers that
+    /// it. A strategy that looks at the latest requests (`Facts::looks_ahead`) remembers that
     /// of a submission also if the job is then refused, so this is announced. If `on_commit`
     /// returns an error, everything is as before, with statistics; only for a job that never waits
     /// a strategy that draws at random has drawn, and outdated reservations may have been made
@@ -595,7 +595,7 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
             Ok(vacancy) => vacancy,
             Err(refusal) => return Err(self.refused(refusal, request)),
         };
-        let looks_ahead = self.strategy().looks_ahead();
+        let looks_ahead = self.strategy().facts().looks_ahead;
         if self.jobs.is_full() && !looks_ahead {
             return Err(self.refused(Refusal::TableFull, request));
         }

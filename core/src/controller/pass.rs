@@ -134,7 +134,7 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
     #[inline(always)]
     fn attempt(&mut self, attempted: Try, pauses: Option<&Pauses<'_>>) -> Result<(), Refusal> {
         let slot = attempted.job();
-        let holds = self.strategy().holds();
+        let holds = self.strategy().facts().holds;
         let (_, mut world) = self.world(pauses);
         let free = world.free();
         let outcome = world.place(attempted);

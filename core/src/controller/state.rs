@@ -515,7 +515,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Restoring<'_, '_, S, D> {
                 (later(from), Reserved::Block(block))
             }
         };
-        let takes_any = self.controller.strategy().takes_any();
+        let takes_any = self.controller.strategy().facts().takes_any;
         consistent(match saved.reserved {
             SavedReserved::Processors { .. } => takes_any,
             SavedReserved::Block { .. } | SavedReserved::Blocks { .. } => !takes_any,

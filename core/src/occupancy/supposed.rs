@@ -7,7 +7,6 @@ use crate::layout::Layout;
 
 impl Occupancy<'_> {
     /// Whether it is supposed, and not the machine's own.
-    #[cfg(feature = "free-submesh-list")]
     pub(crate) const fn is_supposed(&self) -> bool {
         self.releases.is_none()
     }

@@ -30,7 +30,7 @@
 //! head of the queue, for any strategy. A job that starts in between has ended by that time, or
 //! lies outside the reserved blocks, and the strategy finds a place while these are free. A
 //! strategy that takes any free processors reserves a number of them, with the same guarantee
-//! ([`Strategy::takes_any`](crate::Strategy::takes_any)).
+//! ([`Facts::takes_any`](crate::Facts::takes_any)).
 //!
 //! Reservations of jobs after the head may move to a later time, since the blocks of the head may
 //! change. A processor that becomes faulty may move reservations, too.
@@ -44,8 +44,8 @@
 //!   grid is not a two-dimensional mesh.
 //! - Frame sliding moves in strides, so it may fail although more processors are free than when it
 //!   found a place. Its reservation therefore has everything between the frame and the node where
-//!   the sliding starts ([`Strategy::kept_free`](crate::Strategy::kept_free)), so that it tries the
-//!   same frames. The time is searched among all ends, not by bisection.
+//!   the sliding starts ([`FindsAgain::FromFirstFree`](crate::FindsAgain::FromFirstFree)), so that
+//!   it tries the same frames. The time is searched among all ends, not by bisection.
 //! - If the pool has no room for the blocks of a reservation, the whole machine is reserved.
 //! - In a reservation by number a faulty processor of a running job counts as one that becomes
 //!   free.

@@ -3,7 +3,7 @@
 use heapless::HistoryBuf;
 
 use super::orders::Orders;
-use crate::grid::Shape;
+use crate::grid::{Block, Shape};
 use crate::occupancy::Occupancy;
 
 /// The most searches that are remembered.
@@ -22,9 +22,28 @@ pub(crate) struct Failed {
 }
 
 impl Failed {
+    /// What `search` finds, which is not called where it is known that there is nothing. Where it
+    /// looks must follow from the shape and the orders.
+    pub(crate) fn unless_known(
+        &mut self,
+        occupancy: &Occupancy<'_>,
+        shape: Shape,
+        orders: Orders,
+        search: impl FnOnce() -> Option<Block>,
+    ) -> Option<Block> {
+        if self.has(occupancy, shape, orders) {
+            return None;
+        }
+        let found = search();
+        if found.is_none() {
+            self.note(occupancy, shape, orders);
+        }
+        found
+    }
+
     /// Whether it is known that the search finds nothing.
     #[inline]
-    pub(crate) fn has(&mut self, occupancy: &Occupancy<'_>, shape: Shape, orders: Orders) -> bool {
+    fn has(&mut self, occupancy: &Occupancy<'_>, shape: Shape, orders: Orders) -> bool {
         let Some(releases) = occupancy.releases() else {
             return false;
         };
@@ -40,7 +59,7 @@ impl Failed {
     }
 
     /// The search has found nothing.
-    pub(crate) fn note(&mut self, occupancy: &Occupancy<'_>, shape: Shape, orders: Orders) {
+    fn note(&mut self, occupancy: &Occupancy<'_>, shape: Shape, orders: Orders) {
         if occupancy.releases().is_some() {
             self.searches.write((shape, orders));
         }

@@ -13,7 +13,7 @@ use crate::word::{LONG_WORDS, WORD_BITS};
 
 /// For how many blocks [`FewBlocks::first_fit`] is searched on this machine: as many as can be, but
 /// where the rows of a two-dimensional mesh have one word, the bitmap is as fast.
-pub(crate) fn blocks_for_first_fit(grid: &Grid) -> usize {
+pub(crate) fn few_for_first_fit(grid: &Grid) -> usize {
     if LONG_WORDS && grid.is_plane() && grid.side(0) > WORD_BITS as u16 {
         PENDING_MAX
     } else {

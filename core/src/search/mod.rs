@@ -8,7 +8,7 @@ pub(crate) mod columns;
 pub(crate) mod connected;
 pub(crate) mod contact;
 pub(crate) mod curve;
-mod failed;
+pub(crate) mod failed;
 pub(crate) mod few;
 pub(crate) mod gather;
 pub(crate) mod halves;

@@ -35,6 +35,22 @@ impl<'a, 'm> Selection<'a, 'm> {
         Selection { occupancy, busy }
     }
 
+    /// The same, and the rest of the words, as many at least. There are twice as many as the
+    /// occupancy has.
+    pub(crate) fn with_scratch(
+        occupancy: &'a Occupancy<'m>,
+        words: &'a mut [Word],
+    ) -> (Self, &'a mut [Word]) {
+        let (selected, scratch) = words.split_at_mut(occupancy.busy_rows().len());
+        (Selection::new(occupancy, selected), scratch)
+    }
+
+    /// Selects all processors of a free submesh, and proposes it as a block.
+    pub(crate) fn take(&mut self, part: Submesh, draft: &mut Draft<'_, '_>) {
+        self.fill(part);
+        draft.push(part);
+    }
+
     /// The free rectangles of these sides. `bases` has as many words as the occupancy.
     pub(crate) fn free_rectangles<'s>(&self, sides: Sides, bases: &'s mut [Word]) -> Aligned<'s> {
         Aligned::new(self.busy, self.occupancy.stride(), sides, bases)

@@ -4,7 +4,6 @@ use super::boxes::{
     NoneLeft, Nothing, check_sides, first_node, first_rectangle, free_nodes, leave_starts,
 };
 use super::columns::Scratch;
-use super::failed::Failed;
 use super::orders::Orders;
 use super::turned::{keep_below, keep_least};
 use crate::draft::Draft;
@@ -42,73 +41,17 @@ pub(crate) fn radices(grid: &Grid, shape: Shape, orders: Orders) -> Tuple {
     }
 }
 
-/// Finds boxes in one grid, and remembers where there is nothing to find.
-#[derive(Debug)]
-pub(crate) struct TreeSearch {
-    grid: Grid,
-    failed: Failed,
-}
-
-impl From<Grid> for TreeSearch {
-    fn from(grid: Grid) -> TreeSearch {
-        TreeSearch {
-            grid,
-            failed: Failed::default(),
-        }
-    }
-}
-
-impl TreeSearch {
-    pub(crate) const fn grid(&self) -> &Grid {
-        &self.grid
-    }
-
-    /// The first free box with the extents of this shape: the notations in the order of algorithm
-    /// G*, for each the orders of the radices, for each the start positions in the dimensions that
-    /// extend, then the positions in the others, both in lexicographic order.
-    ///
-    /// `scratch` has twice as many words as the occupancy. There must not be more extents than
-    /// dimensions. Where it may start must be the same in every call.
-    ///
-    /// # Time complexity
-    ///
-    /// O(notations * orders * m * log side * words).
-    pub(crate) fn first_box(
-        &mut self,
-        occupancy: &Occupancy<'_>,
-        shape: Shape,
-        orders: Orders,
-        starts: Starts,
-        scratch: &mut [Word],
-        draft: &mut Draft<'_, '_>,
-    ) -> Option<Block> {
-        self.unless_known(occupancy, shape, orders, |grid| {
-            let radices = radices(grid, shape, orders);
-            first_in_tree(occupancy, radices, orders, starts, scratch, draft)
-        })
-    }
-
-    /// What `search` finds, which is not asked where it is known that there is nothing.
-    pub(crate) fn unless_known(
-        &mut self,
-        occupancy: &Occupancy<'_>,
-        shape: Shape,
-        orders: Orders,
-        search: impl FnOnce(&Grid) -> Option<Block>,
-    ) -> Option<Block> {
-        if self.failed.has(occupancy, shape, orders) {
-            return None;
-        }
-        let found = search(&self.grid);
-        if found.is_none() {
-            self.failed.note(occupancy, shape, orders);
-        }
-        found
-    }
-}
-
-/// [`TreeSearch::first_box`] without a memory.
-fn first_in_tree(
+/// The first free box with these radices: the notations in the order of algorithm G*, for each the
+/// orders of the radices, for each the start positions in the dimensions that extend, then the
+/// positions in the others, both in lexicographic order.
+///
+/// `scratch` has twice as many words as the occupancy. There must not be more radices than
+/// dimensions.
+///
+/// # Time complexity
+///
+/// O(notations * orders * m * log side * words).
+pub(crate) fn first_in_tree(
     occupancy: &Occupancy<'_>,
     radices: Tuple,
     orders: Orders,

@@ -57,19 +57,20 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::Strategy;
-use super::common::demand_in_any_order;
-use crate::draft::Draft;
-use crate::error::Refusal;
-use crate::mesh::Sides;
-use crate::occupancy::Occupancy;
-use crate::request::Request;
+pub(super) use super::keeps::Bounds;
+use super::{Draft, Request, Site, Workspace};
+use crate::grid::Block;
 use crate::search::boxes::first_in_any_order;
-use crate::search::columns::Scratch;
-use crate::search::few::blocks_for_first_fit;
 
-scan! {
-    /// Adaptive scan.
-    AdaptiveScan: demand_in_any_order, first_in_any_order,
-        recognizes: |request, sides| request.allows(sides)
+/// The first place for the request as it is named, then for its other orders.
+pub(super) fn place(
+    bounds: &mut Bounds,
+    site: &Site<'_>,
+    workspace: &mut Workspace<'_>,
+    request: &Request,
+    draft: &mut Draft<'_, '_>,
+) -> Option<Block> {
+    let rule = workspace.rule();
+    let scratch = bounds.scratch(workspace.words);
+    first_in_any_order(site.occupancy, request, rule, scratch, draft)
 }

@@ -1,66 +1,163 @@
-//! [`AnyStrategy`]: a strategy chosen at run time, made from the table.
+//! [`AnyStrategy`]: one of the strategies of the table, chosen at run time.
 
-use core::convert::Infallible;
-
+use super::demand::{area, as_named, in_any_order, left_to_right, processors};
+use super::keeps::Keeps;
 use super::*;
-use crate::delegate::delegate;
-use crate::grid::Grid;
 use crate::machine::Description;
 #[cfg(feature = "free-submesh-list")]
 use crate::mesh::Submesh;
 use crate::needs::Needs;
+use crate::occupancy::PENDING_MAX;
+use crate::search::few::few_for_first_fit;
 
-/// Defines [`Chosen`], how it is made, and the macro `with_chosen`, which evaluates an expression
-/// for the strategy that was chosen.
+/// Defines what the table says of each strategy: its facts, what it keeps ([`Kept`]), its demand
+/// and its search; and the macro `with_kept`, which evaluates an expression for what the strategy
+/// keeps, or another one if it keeps nothing.
 macro_rules! strategies {
-    (($value:ident $d:tt) $( mod $module:ident = $feature:literal { $(
+    (@new $kind:ident) => { Kept::Nothing };
+    (@new $kind:ident $new:expr) => { Kept::$kind($new) };
+    // The search of a strategy, which gets what it keeps.
+    (@search $kept:ident $kind:ident $search:ident [] ($($argument:tt)*)) => {
+        $search($($argument)*)
+    };
+    (@search $kept:ident $kind:ident $search:ident [$type:ident] ($($argument:tt)*)) => {
+        match $kept {
+            Kept::$kind(kept) => $search(kept, $($argument)*),
+            _ => Default::default(),
+        }
+    };
+    (@place $draft:ident $search:expr) => { push($search, $draft) };
+    (@propose $draft:ident $search:expr) => { $search };
+    (@of $described:ident $machine:expr) => { $machine };
+    (($value:ident $grid:ident $d:tt) $( mod $module:ident = $feature:literal { $(
         $(#[$meta:meta])*
         $kind:ident
         $({ $($(#[$field_meta:meta])* $field:ident: $type:ty = $default:expr),+ $(,)? })?
-        = $name:literal $rest:tt
+        = $name:literal {
+            decides: {
+                $(facts: { $($fact:ident: $known:expr),+ $(,)? },)?
+                $(keeps: $kept:ident = $new:expr,)?
+                demand: $demand:ident $(of $described:ident)? $(($($demanded:expr),+))?,
+                $verb:ident: $search:ident $(($($searched:expr),+))? $(,)?
+            },
+            $($rest:tt)*
+        }
     )* } )*) => {
-        /// A strategy of this build.
+        /// What a strategy of this build keeps between decisions.
         #[derive(Debug)]
         #[allow(clippy::large_enum_variant, reason = "there is one, and no heap to put it on")]
-        enum Chosen<'m> {
-            $($(
+        enum Kept {
+            /// Nothing, as most.
+            Nothing,
+            $($($(
                 #[cfg(feature = $feature)]
-                $kind($kind<'m>),
-            )*)*
-            /// Keeps the type whole in a build without strategies.
-            #[allow(dead_code, reason = "never made")]
-            Never(Never<'m>),
+                $kind(super::$module::$kept),
+            )?)*)*
         }
 
-        impl<'m> Chosen<'m> {
-            /// The strategy of this kind.
-            #[allow(unused_variables, reason = "a build may have no strategies")]
-            fn new(
-                kind: StrategyKind,
-                machine: Grid,
-                workspace: Workspace<'m>,
-            ) -> Result<Self, ConfigureError> {
+        impl Kept {
+            /// What the strategy of this kind keeps.
+            #[allow(unused, reason = "few strategies keep something")]
+            fn new(kind: StrategyKind, $grid: &Grid) -> Self {
                 match kind {
                     $($(
                         #[cfg(feature = $feature)]
                         StrategyKind::$kind $({ $($field),+ })? => {
-                            $kind::new(machine, workspace $($(, $field)+)?).map(Chosen::$kind)
+                            use super::$module::*;
+                            strategies!(@new $kind $($new)?)
                         }
                     )*)*
                     #[allow(unreachable_patterns, reason = "reached when a feature is off")]
-                    _ => Err(ConfigureError::StrategyNotBuilt),
+                    _ => Kept::Nothing,
                 }
             }
         }
 
-        macro_rules! with_chosen {
-            ($d any:expr, $d strategy:ident => $d result:expr) => {
-                match $d any {
+        /// What is known of a strategy of this build on this grid.
+        #[allow(unused_variables, reason = "most facts depend on neither")]
+        fn facts_of(kind: StrategyKind, $grid: &Grid) -> Facts {
+            #[allow(unused_imports, reason = "most facts are the default")]
+            use {FindsAgain::*, Recognizes::*};
+
+            #[allow(unused_mut, reason = "a build may have no strategies")]
+            let mut facts = Facts::of(kind.holds());
+            match kind {
+                $($(
+                    #[cfg(feature = $feature)]
+                    StrategyKind::$kind $({ $($field),+ })? => {
+                        $($(facts.$fact = $known;)+)?
+                    }
+                )*)*
+                #[allow(unreachable_patterns, reason = "reached when a feature is off")]
+                _ => {}
+            }
+            facts
+        }
+
+        impl AnyStrategy<'_> {
+            /// The demand of a request, by the strategy, which knows no rules.
+            #[inline]
+            #[allow(unused, reason = "most parameters do not matter")]
+            fn chosen_demand(&self, $grid: &Grid, request: &Request) -> Result<u32, Refusal> {
+                match self.kind {
                     $($(
                         #[cfg(feature = $feature)]
-                        AnyStrategy { chosen: Chosen::$kind($d strategy), .. } => $d result,
+                        StrategyKind::$kind $({ $($field),+ })? => {
+                            use super::$module::*;
+                            $demand(
+                                request,
+                                $grid
+                                $(, strategies!(@of $described self.machine()))?
+                                $($(, $demanded)+)?
+                            )
+                        }
                     )*)*
-                    AnyStrategy { chosen: Chosen::Never($d strategy), .. } => $d result,
+                    #[allow(unreachable_patterns, reason = "reached when a feature is off")]
+                    _ => Err(Refusal::NeverFits),
+                }
+            }
+
+            /// The search of the strategy, which knows no rules.
+            // The board has one copy.
+            #[cfg_attr(target_os = "none", inline)]
+            #[cfg_attr(not(target_os = "none"), inline(always))]
+            #[allow(unused, reason = "most parameters do not matter")]
+            fn search(
+                &mut self,
+                site: &Site<'_>,
+                request: &Request,
+                draft: &mut Draft<'_, '_>,
+            ) -> bool {
+                let AnyStrategy { kind, kept, workspace, .. } = self;
+                match *kind {
+                    $($(
+                        #[cfg(feature = $feature)]
+                        StrategyKind::$kind $({ $($field),+ })? => {
+                            use super::$module::*;
+                            strategies!(@$verb draft strategies!(
+                                @search kept $kind $search [$($kept)?]
+                                (site, workspace, request, draft $($(, $searched)+)?)
+                            ))
+                        }
+                    )*)*
+                    #[allow(unreachable_patterns, reason = "reached when a feature is off")]
+                    _ => false,
+                }
+            }
+        }
+
+        macro_rules! with_kept {
+            ($d any:expr, $d kept:ident => $d result:expr, else $d nothing:expr) => {
+                match $d any {
+                    Kept::Nothing => $d nothing,
+                    $($($(
+                        #[cfg(feature = $feature)]
+                        Kept::$kind($d kept) => {
+                            // The type is named where there is a variant.
+                            let _ = core::marker::PhantomData::<super::$module::$kept>;
+                            $d result
+                        }
+                    )?)*)*
                 }
             };
         }
@@ -69,39 +166,46 @@ macro_rules! strategies {
 
 table!(strategies $);
 
+/// Writes the block that was found. Returns whether there is one.
+fn push(found: Option<Block>, draft: &mut Draft<'_, '_>) -> bool {
+    found.map(|block| draft.push(block)).is_some()
+}
+
 mod ruled;
 
 /// A strategy chosen at run time. It keeps the rules of the machine's description
 /// ([`Description`](crate::Description)), if there is one.
 #[derive(Debug)]
 pub struct AnyStrategy<'m> {
-    chosen: Chosen<'m>,
     kind: StrategyKind,
-    grid: Grid,
-    /// Its description.
-    machine: Option<&'m Description>,
+    facts: Facts,
+    kept: Kept,
+    workspace: Workspace<'m>,
 }
 
 impl<'m> AnyStrategy<'m> {
-    /// The strategy of this kind for a machine that it serves, whose processors are all free. The
-    /// workspace is as large as [`Needs::of`](crate::storage::Needs::of) says, with a description
-    /// as large as `Needs::described` says.
-    ///
-    /// # Errors
-    ///
-    /// `StrategyNotBuilt`: its feature is off. `MachineUnsuitable`: the strategy does not serve the
-    /// machine, as far as it notices.
-    pub(crate) fn new(
-        kind: StrategyKind,
-        machine: Grid,
-        workspace: Workspace<'m>,
-    ) -> Result<Self, ConfigureError> {
-        Ok(AnyStrategy {
+    /// The strategy of this kind for a machine that it serves ([`check`]), in a workspace that is
+    /// large enough. [`Strategy::rebuild`] is called before anything else.
+    pub(crate) fn new(kind: StrategyKind, grid: &Grid, workspace: Workspace<'m>) -> Self {
+        let mut facts = facts_of(kind, grid);
+        facts.list_capacity = workspace.list.len() as u32;
+        let machine = workspace.machine();
+        // Searches that know few blocks look at two-dimensional meshes, and let slices begin
+        // anywhere.
+        let aligns = machine.is_some_and(|machine| !machine.is_unaligned());
+        if aligns || !grid.is_plane() {
+            facts.blocks_unmarked = 0;
+        }
+        // Legal places depend on more than free processors.
+        if machine.is_some() {
+            facts.recognizes = Recognizes::Nothing;
+        }
+        AnyStrategy {
             kind,
-            grid: machine,
-            machine: workspace.machine(),
-            chosen: Chosen::new(kind, machine, workspace)?,
-        })
+            facts,
+            kept: Kept::new(kind, grid),
+            workspace,
+        }
     }
 
     /// What it was made of.
@@ -111,24 +215,15 @@ impl<'m> AnyStrategy<'m> {
 
     /// The description of the machine.
     pub(crate) const fn machine(&self) -> Option<&'m Description> {
-        if Description::BUILT {
-            self.machine
-        } else {
-            None
-        }
-    }
-
-    /// The memory it works in.
-    pub(crate) const fn workspace(&self) -> &Workspace<'m> {
-        with_chosen!(self, strategy => &strategy.workspace)
+        self.workspace.machine()
     }
 
     /// The dominant free submeshes, if the strategy is `free-submesh-list` on a two-dimensional
     /// mesh.
     #[cfg(feature = "free-submesh-list")]
     pub fn dominant_free_submeshes(&self) -> Option<impl ExactSizeIterator<Item = Submesh>> {
-        match &self.chosen {
-            Chosen::FreeSubmeshList(list) => list.dominant_free_submeshes(),
+        match &self.kept {
+            Kept::FreeSubmeshList(list) => list.dominant_free_submeshes(self.workspace.list),
             _ => None,
         }
     }
@@ -138,127 +233,80 @@ impl<'m> AnyStrategy<'m> {
     #[cfg(feature = "least-expected-blocking")]
     #[doc(hidden)]
     pub fn latest_candidates(&self, show: &mut dyn FnMut(Candidate)) {
-        match &self.chosen {
-            Chosen::LeastExpectedBlocking(strategy) => strategy.latest(show),
-            Chosen::LebEstimates(strategy) => strategy.latest(show),
-            _ => {}
+        if let Kept::LeastExpectedBlocking(kept) | Kept::LebEstimates(kept) = &self.kept {
+            kept.latest(&self.workspace, show);
         }
     }
-}
-
-/// Implements searches: by the rules, if there are some for the request.
-macro_rules! searches {
-    ($($(#[$meta:meta])* fn $method:ident;)*) => { $(
-        $(#[$meta])*
-        fn $method(
-            &mut self,
-            occupancy: &Occupancy<'_>,
-            request: &Request,
-            draft: &mut Draft<'_, '_>,
-        ) -> bool {
-            if self.is_ruled(request) {
-                return self.try_ruled(request, &mut |any, request| {
-                    with_chosen!(any, strategy => strategy.$method(occupancy, request, draft))
-                });
-            }
-            with_chosen!(self, strategy => strategy.$method(occupancy, request, draft))
-        }
-    )* };
 }
 
 impl Strategy for AnyStrategy<'_> {
     #[inline]
-    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
+    fn facts(&self) -> Facts {
+        self.facts
+    }
+
+    #[inline]
+    fn demand(&self, grid: &Grid, request: &Request) -> Result<u32, Refusal> {
         if self.is_ruled(request) {
-            return self.ruled_demand(request);
+            return self.ruled_demand(grid, request);
         }
-        with_chosen!(self, strategy => strategy.demand(request))
+        self.chosen_demand(grid, request)
     }
 
-    searches! {
-        // The board has one copy.
-        #[cfg_attr(target_os = "none", inline)]
-        #[cfg_attr(not(target_os = "none"), inline(always))]
-        fn propose;
-
-        fn suppose;
-
-        fn would_fit;
-    }
-
-    fn recognizes(&self, request: &Request, sides: Sides) -> bool {
-        // Legal places and rings depend on more than free processors.
+    // The board has one copy.
+    #[cfg_attr(target_os = "none", inline)]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    fn propose(&mut self, site: &Site<'_>, request: &Request, draft: &mut Draft<'_, '_>) -> bool {
         if self.is_ruled(request) {
-            return false;
+            return self.try_ruled(site, request, draft);
         }
-        with_chosen!(self, strategy => strategy.recognizes(request, sides))
+        self.search(site, request, draft)
     }
 
-    fn blocks_unmarked(&self) -> usize {
-        // Searches that know few blocks let slices begin anywhere.
-        if self
-            .machine()
-            .is_some_and(|machine| !machine.is_unaligned())
-        {
-            return 0;
-        }
-        with_chosen!(self, strategy => strategy.blocks_unmarked())
+    #[inline]
+    fn arrived(&mut self, request: &Request) {
+        let workspace = &mut self.workspace;
+        with_kept!(&mut self.kept, kept => kept.arrived(workspace, request), else ());
     }
 
-    delegate! { with_chosen:
-        #[inline]
-        fn arrived(&mut self, request: &Request);
-
-        #[inline]
-        fn end_supposing(&mut self, occupancy: &Occupancy<'_>, poll: &dyn Fn());
-
-        fn takes_any(&self) -> bool;
-
-        fn is_monotone(&self) -> bool;
-
-        fn kept_free(&self, supposed: &Occupancy<'_>, place: Block) -> Block;
-
-        #[inline]
-        fn looks_ahead(&self) -> bool;
-
-        fn look(&mut self, outlook: Option<&Outlook<'_, '_>>);
-
-        #[inline]
-        fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block, poll: &dyn Fn());
-
-        #[inline]
-        fn released(
-            &mut self,
-            occupancy: &Occupancy<'_>,
-            block: Block,
-            poll: &dyn Fn(),
+    #[inline]
+    fn changed(&mut self, occupancy: &Occupancy<'_>, event: OccupancyEvent, poll: &dyn Fn()) {
+        let workspace = &mut self.workspace;
+        with_kept!(
+            &mut self.kept,
+            kept => kept.changed(workspace, occupancy, event, poll),
+            else ()
         );
+    }
 
-        fn repaired(
-            &mut self,
-            occupancy: &Occupancy<'_>,
-            block: Block,
-            poll: &dyn Fn(),
-        );
+    fn rebuild(&mut self, occupancy: &Occupancy<'_>) {
+        let workspace = &mut self.workspace;
+        with_kept!(&mut self.kept, kept => kept.rebuild(workspace, occupancy), else ());
+    }
 
-        fn rebuild(&mut self, occupancy: &Occupancy<'_>);
+    #[cfg(feature = "restore")]
+    fn save(&self, state: &mut Writer<'_>) {
+        with_kept!(&self.kept, kept => kept.save(state), else ());
+    }
 
-        #[cfg(feature = "restore")]
-        fn save(&self, state: &mut Writer<'_>);
+    #[cfg(feature = "restore")]
+    fn restore(&mut self, state: &mut Reader<'_>) -> Result<(), RestoreError> {
+        let workspace = &mut self.workspace;
+        with_kept!(
+            &mut self.kept,
+            kept => kept.restore(workspace, state),
+            else Err(RestoreError::Inconsistent)
+        )
+    }
 
-        #[cfg(feature = "restore")]
-        fn restore(&mut self, state: &mut Reader<'_>) -> Result<(), RestoreError>;
-
-        fn check_invariants(&self, occupancy: &Occupancy<'_>);
+    fn check_invariants(&self, occupancy: &Occupancy<'_>) {
+        let workspace = &self.workspace;
+        with_kept!(&self.kept, kept => kept.check_invariants(workspace, occupancy), else ());
     }
 }
 
 impl ServedStrategy for AnyStrategy<'_> {
     const IS_CHECKED: bool = false;
-
-    fn holds(&self) -> Holds {
-        self.kind.holds()
-    }
 
     fn description<'a>(&self) -> Option<&'a Description>
     where
@@ -268,15 +316,11 @@ impl ServedStrategy for AnyStrategy<'_> {
     }
 
     fn gives(&self, grid: &Grid, block: Block) -> bool {
-        let begins_where_it_may = self.workspace().rule().is_none_or(|rule| {
+        let begins_where_it_may = self.workspace.rule().is_none_or(|rule| {
             let steps = rule.steps(&grid.extent(block));
             steps.allow(grid, grid.ends(block).0)
         });
         begins_where_it_may && demands_exactly(self, grid, block)
-    }
-
-    fn list_capacity(&self) -> u32 {
-        self.workspace().list.len() as u32
     }
 
     fn check(
@@ -286,15 +330,12 @@ impl ServedStrategy for AnyStrategy<'_> {
         _present: &Grid,
         room: Room,
     ) -> Result<(), ConfigureError> {
-        check(room, self.workspace(), grid, kind)
+        check(room, &self.workspace, grid, kind)
     }
 
     fn switch(&mut self, kind: StrategyKind, grid: Grid) {
-        let workspace = with_chosen!(self, strategy => &mut strategy.workspace);
-        // It never fails after the check. A failure would lose the memory.
-        if let Ok(strategy) = Self::new(kind, grid, core::mem::take(workspace)) {
-            *self = strategy;
-        }
+        let workspace = core::mem::take(&mut self.workspace);
+        *self = Self::new(kind, &grid, workspace);
     }
 }
 
@@ -345,21 +386,4 @@ pub(crate) fn check(
     is_enough
         .then_some(())
         .ok_or(ConfigureError::StrategyMemory)
-}
-
-/// A strategy that is never made.
-#[derive(Debug)]
-struct Never<'m> {
-    never: Infallible,
-    workspace: Workspace<'m>,
-}
-
-impl Strategy for Never<'_> {
-    fn demand(&self, _: &Request) -> Result<u32, Refusal> {
-        match self.never {}
-    }
-
-    fn propose(&mut self, _: &Occupancy<'_>, _: &Request, _: &mut Draft<'_, '_>) -> bool {
-        match self.never {}
-    }
 }

@@ -75,13 +75,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::Strategy;
-use super::common::demand_as_named;
-use crate::draft::Draft;
-use crate::error::Refusal;
+use super::{Draft, Request, Site, Workspace};
+use crate::grid::Block;
 use crate::mesh::{Sides, Submesh};
 use crate::occupancy::Occupancy;
-use crate::request::Request;
 use crate::search::contact::Contacts;
 use crate::search::rectangles::all_bases;
 use crate::search::steps::Rule;
@@ -89,36 +86,20 @@ use crate::search::steps::Rule;
 use crate::search::surroundings::{Value, best_as_named};
 use crate::word::Word;
 
-simple_strategy! {
-    /// Best fit.
-    BestFit, grid: Grid
-}
-
-impl Strategy for BestFit<'_> {
-    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        demand_as_named(request, &self.grid)
+/// The place whose base node has the most busy neighbours, the first of these.
+pub(super) fn place(
+    site: &Site<'_>,
+    workspace: &mut Workspace<'_>,
+    request: &Request,
+    _draft: &mut Draft<'_, '_>,
+) -> Option<Block> {
+    let (occupancy, rule) = (site.occupancy, workspace.rule());
+    #[cfg(feature = "any-grid")]
+    if !occupancy.layout().is_plane() {
+        let words = &mut *workspace.words;
+        return best_as_named(occupancy, request, Value::OfBase, rule, words, _draft);
     }
-
-    fn recognizes(&self, request: &Request, sides: Sides) -> bool {
-        sides == request.sides()
-    }
-
-    fn propose(
-        &mut self,
-        occupancy: &Occupancy<'_>,
-        request: &Request,
-        draft: &mut Draft<'_, '_>,
-    ) -> bool {
-        #[cfg(feature = "any-grid")]
-        if !occupancy.layout().is_plane() {
-            let (rule, words) = (self.workspace.rule(), &mut *self.workspace.words);
-            let found = best_as_named(occupancy, request, Value::OfBase, rule, words, draft);
-            return found.map(|block| draft.push(block)).is_some();
-        }
-        let rule = self.workspace.rule();
-        let place = best(occupancy, request.sides(), rule, self.workspace.words);
-        place.map(|submesh| draft.push(submesh)).is_some()
-    }
+    best(occupancy, request.sides(), rule, workspace.words).map(Block::from)
 }
 
 fn best(

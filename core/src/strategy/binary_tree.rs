@@ -231,17 +231,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::Strategy;
-use super::common::demand_of_processors;
-use crate::draft::Draft;
-use crate::error::Refusal;
-use crate::occupancy::Occupancy;
-use crate::request::Request;
-use crate::search::halves::{Halves, NextPart, Order};
+use super::{Draft, Request, Site, Workspace};
+use crate::search::halves::Halves;
+pub(super) use crate::search::halves::{NextPart, Order};
 
 /// What a request takes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+pub(super) enum Form {
     /// Processors of one rectangle.
     One,
     /// A whole rectangle for each binary digit.
@@ -250,63 +246,25 @@ enum Form {
     First,
 }
 
-const INDEPENDENT: Form = Form::Whole(NextPart::Independent);
-const DEPENDENT: Form = Form::Whole(NextPart::Dependent);
+pub(super) const INDEPENDENT: Form = Form::Whole(NextPart::Independent);
+pub(super) const DEPENDENT: Form = Form::Whole(NextPart::Dependent);
 
-/// Proposes processors for a request.
+/// Takes processors in the tree of halves.
 // Form and order are constants at every call; with one strategy the image has one form.
 #[inline(always)]
-fn propose(
-    tree: Halves<'_, '_>,
+pub(super) fn propose(
+    site: &Site<'_>,
+    workspace: &mut Workspace<'_>,
+    request: &Request,
+    draft: &mut Draft<'_, '_>,
     form: Form,
     order: Order,
-    processors: u32,
-    draft: &mut Draft<'_, '_>,
 ) -> bool {
+    let tree = Halves::new(site.occupancy, workspace.words);
+    let processors = request.processors;
     match form {
         Form::One => tree.propose_one(processors, order, draft),
         Form::Whole(parts) => tree.propose_parts(processors, order, parts, draft),
         Form::First => tree.propose_first(processors, draft),
     }
-}
-
-/// Defines the strategies: their names, parameters, forms and orders.
-macro_rules! binary_trees {
-    ($($name:ident $(($parameter:ident))?: $form:expr, $order:expr;)*) => { $(
-        simple_strategy! { $name, grid: Grid $(, $parameter: u64)? }
-
-        impl Strategy for $name<'_> {
-            fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-                demand_of_processors(request, &self.grid)
-            }
-
-            fn takes_any(&self) -> bool {
-                $form != Form::One
-            }
-
-            fn propose(
-                &mut self,
-                occupancy: &Occupancy<'_>,
-                request: &Request,
-                draft: &mut Draft<'_, '_>,
-            ) -> bool {
-                $(let $parameter = self.$parameter;)?
-                let tree = Halves::new(occupancy, self.workspace.words);
-                propose(tree, $form, $order, request.processors, draft)
-            }
-        }
-    )* };
-}
-
-binary_trees! {
-    BinaryTree: Form::One, Order::LeftFirst;
-    StaticBinaryTree(tolerance): Form::One, Order::Tolerance(tolerance);
-    DynamicBinaryTree(ratio): Form::One, Order::Ratio(ratio);
-    IndependentBinaryTree: INDEPENDENT, Order::LeftFirst;
-    IndependentStaticBinaryTree(tolerance): INDEPENDENT, Order::Tolerance(tolerance);
-    IndependentDynamicBinaryTree(ratio): INDEPENDENT, Order::Ratio(ratio);
-    DependentBinaryTree: DEPENDENT, Order::LeftFirst;
-    DependentStaticBinaryTree(tolerance): DEPENDENT, Order::Tolerance(tolerance);
-    DependentDynamicBinaryTree(ratio): DEPENDENT, Order::Ratio(ratio);
-    CompactBinaryTree: Form::First, Order::LeftFirst;
 }

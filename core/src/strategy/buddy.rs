@@ -61,74 +61,55 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::Strategy;
-use crate::draft::Draft;
+use super::{Draft, Request, Site, Workspace};
 use crate::error::Refusal;
+use crate::grid::{Block, Grid};
 use crate::mesh::{Coord, Sides, Submesh};
-use crate::occupancy::{Occupancy, PENDING_MAX};
-use crate::request::Request;
 use crate::search::aligned::Aligned;
 use crate::search::few::FewBlocks;
 
-simple_strategy! {
-    /// Two-dimensional buddy.
-    Buddy, mesh: Mesh
+/// The side of the square that a request takes.
+fn side(request: &Request, grid: &Grid) -> Option<u16> {
+    let sides = request.sides();
+    let side = sides.w.max(sides.h).checked_next_power_of_two()?;
+    (side <= grid.side(0)).then_some(side)
 }
 
-impl Buddy<'_> {
-    /// The side of the square that a request takes.
-    fn side(&self, request: &Request) -> Option<u16> {
-        let sides = request.sides();
-        let side = sides.w.max(sides.h).checked_next_power_of_two()?;
-        (side <= self.mesh.sides().w).then_some(side)
-    }
+/// The demand: a square whose side is a power of two.
+#[inline(never)]
+pub(super) fn square(request: &Request, grid: &Grid) -> Result<u32, Refusal> {
+    let side = side(request, grid).map(u32::from);
+    side.map(|side| side * side).ok_or(Refusal::NeverFits)
 }
 
-impl Strategy for Buddy<'_> {
-    #[inline(never)]
-    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        self.side(request)
-            .map(|side| u32::from(side) * u32::from(side))
-            .ok_or(Refusal::NeverFits)
+/// The lower left part of the smallest free block that is large enough, the first of these.
+pub(super) fn place(
+    site: &Site<'_>,
+    workspace: &mut Workspace<'_>,
+    request: &Request,
+    draft: &mut Draft<'_, '_>,
+) -> Option<Block> {
+    let occupancy = site.occupancy;
+    let mesh = site.grid().side(0);
+    let wanted = side(request, site.grid())?;
+    if let Some(blocks) = FewBlocks::of(occupancy) {
+        return first_block(blocks, wanted, mesh, draft).map(Block::from);
     }
-
-    fn blocks_unmarked(&self) -> usize {
-        PENDING_MAX
+    let mut squares = Aligned::new(
+        occupancy.busy_rows(),
+        occupancy.stride(),
+        Sides::new(wanted, wanted),
+        workspace.words,
+    );
+    let mut found = None;
+    while found.is_none() && squares.width() <= mesh.into() {
+        squares.each_largest(draft, |x, y, _| {
+            found = Some(Submesh::new(x, y, wanted, wanted).into());
+            false
+        });
+        squares.double();
     }
-
-    fn propose(
-        &mut self,
-        occupancy: &Occupancy<'_>,
-        request: &Request,
-        draft: &mut Draft<'_, '_>,
-    ) -> bool {
-        let Some(wanted) = self.side(request) else {
-            return false;
-        };
-        if let Some(blocks) = FewBlocks::of(occupancy) {
-            let place = first_block(blocks, wanted, self.mesh.sides().w, draft);
-            return place.map(|submesh| draft.push(submesh)).is_some();
-        }
-        let mut squares = Aligned::new(
-            occupancy.busy_rows(),
-            occupancy.stride(),
-            Sides::new(wanted, wanted),
-            self.workspace.words,
-        );
-        while squares.width() <= self.mesh.sides().w.into() {
-            let mut found = false;
-            squares.each_largest(draft, |x, y, draft| {
-                draft.push(Submesh::new(x, y, wanted, wanted));
-                found = true;
-                false
-            });
-            if found {
-                return true;
-            }
-            squares.double();
-        }
-        false
-    }
+    found
 }
 
 /// The first of the smallest sufficient blocks, while few blocks are busy in a mesh of side `mesh`:

@@ -85,13 +85,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::Strategy;
-use super::common::demand_in_any_order;
-use crate::draft::Draft;
-use crate::error::Refusal;
+use super::{Draft, Request, Site, Workspace};
+use crate::grid::Block;
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
-use crate::request::Request;
 use crate::search::contact::{Bound, Contacts};
 use crate::search::rectangles::all_bases;
 use crate::search::steps::Rule;
@@ -99,40 +96,23 @@ use crate::search::steps::Rule;
 use crate::search::surroundings::{Value, best_in_any_order};
 use crate::word::{Column, Span, WORD_BITS, Word, low_half};
 
-simple_strategy! {
-    /// Busy list.
-    BusyList, grid: Grid
-}
-
-impl Strategy for BusyList<'_> {
-    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        demand_in_any_order(request, &self.grid)
+/// The place with the largest boundary value, the first of these.
+pub(super) fn place(
+    site: &Site<'_>,
+    workspace: &mut Workspace<'_>,
+    request: &Request,
+    draft: &mut Draft<'_, '_>,
+) -> Option<Block> {
+    let (occupancy, rule) = (site.occupancy, workspace.rule());
+    #[cfg(feature = "any-grid")]
+    if !occupancy.layout().is_plane() {
+        let words = &mut *workspace.words;
+        return best_in_any_order(occupancy, request, Value::OfBoundary, rule, words, draft);
     }
-
-    fn recognizes(&self, request: &Request, sides: Sides) -> bool {
-        request.allows(sides)
-    }
-
-    fn propose(
-        &mut self,
-        occupancy: &Occupancy<'_>,
-        request: &Request,
-        draft: &mut Draft<'_, '_>,
-    ) -> bool {
-        #[cfg(feature = "any-grid")]
-        if !occupancy.layout().is_plane() {
-            let (rule, words) = (self.workspace.rule(), &mut *self.workspace.words);
-            let value = Value::OfBoundary;
-            let found = best_in_any_order(occupancy, request, value, rule, words, draft);
-            return found.map(|block| draft.push(block)).is_some();
-        }
-        let rule = self.workspace.rule();
-        request
-            .orientations()
-            .find_map(|sides| best(occupancy, sides, rule, self.workspace.words, draft))
-            .map(|submesh| draft.push(submesh))
-            .is_some()
-    }
+    let mut orientations = request.orientations();
+    orientations
+        .find_map(|sides| best(occupancy, sides, rule, workspace.words, draft))
+        .map(Block::from)
 }
 
 /// The free submesh of these sides with the largest boundary value.

@@ -77,83 +77,66 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::Strategy;
 use super::memory::Cubes as CubeCount;
-use crate::draft::Draft;
+use super::{Draft, Request, Site, Workspace};
 use crate::error::Refusal;
 use crate::grid::Grid;
 use crate::machine::parts::Part;
 use crate::machine::{DESCRIBED_MAX, Description, Extents, Lays, Trials, parts, volume};
 use crate::occupancy::Occupancy;
-use crate::request::Request;
 use crate::word::{WORD_BITS, bits_from, ones};
-
-simple_strategy! {
-    /// Slices in cubes.
-    Cubes, grid: Grid, fold: bool
-}
 
 /// The cubes that a slice of these sides touches.
 fn touched(sides: &Extents, cube: &Extents) -> u32 {
     parts(sides, cube).fold(0, |all, part| all.saturating_add(part.cubes))
 }
 
-impl Cubes<'_> {
-    /// What is tried for a request, with the description.
-    fn trials<'a>(
-        grid: &'a Grid,
-        machine: Option<&'a Description>,
-        fold: bool,
-        request: &Request,
-    ) -> Trials<'a> {
-        let lays = Lays::InCubes { fold };
-        Trials::new(lays, machine, grid, request, request.shape)
+/// The demand: the request, if one of its slices needs no more cubes than there are.
+pub(super) fn slice(
+    request: &Request,
+    grid: &Grid,
+    machine: Option<&Description>,
+    fold: bool,
+) -> Result<u32, Refusal> {
+    let cube = machine.and_then(Description::cube_extents);
+    let cube = cube.ok_or(Refusal::NeverFits)?;
+    let cubes = grid.nodes() / volume(cube);
+    let lays = Lays::InCubes { fold };
+    let mut trials = Trials::new(lays, machine, grid, request, request.shape);
+    if trials.any(|trial| touched(&trial.sides, cube) <= cubes) {
+        Ok(request.shape.area())
+    } else {
+        Err(Refusal::NeverFits)
     }
 }
 
-impl Strategy for Cubes<'_> {
-    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        let machine = self.workspace.machine().ok_or(Refusal::NeverFits)?;
-        let cube = machine.cube_extents().ok_or(Refusal::NeverFits)?;
-        let cubes = self.grid.nodes() / volume(cube);
-        let mut trials = Self::trials(&self.grid, Some(machine), self.fold, request);
-        if trials.any(|trial| touched(&trial.sides, cube) <= cubes) {
-            Ok(request.shape.area())
-        } else {
-            Err(Refusal::NeverFits)
-        }
-    }
-
-    /// A mixed slice may find no place where more is free.
-    fn is_monotone(&self) -> bool {
-        false
-    }
-
-    fn propose(
-        &mut self,
-        occupancy: &Occupancy<'_>,
-        request: &Request,
-        draft: &mut Draft<'_, '_>,
-    ) -> bool {
-        let machine = self.workspace.machine();
-        let (Some(&cube), Some(count)) = (
-            machine.and_then(Description::cube_extents),
-            machine.and_then(CubeCount::of),
-        ) else {
-            return false;
+/// Takes cubes for the first slice that has a place.
+pub(super) fn propose(
+    site: &Site<'_>,
+    workspace: &mut Workspace<'_>,
+    request: &Request,
+    draft: &mut Draft<'_, '_>,
+    fold: bool,
+) -> bool {
+    let machine = workspace.machine();
+    let (Some(&cube), Some(count)) = (
+        machine.and_then(Description::cube_extents),
+        machine.and_then(CubeCount::of),
+    ) else {
+        return false;
+    };
+    let mut search = Search::new(site.occupancy, cube, count, workspace.list, draft);
+    let lays = Lays::InCubes { fold };
+    for trial in Trials::new(lays, machine, site.grid(), request, request.shape) {
+        draft.poll();
+        let steps = machine.map_or([1; DESCRIBED_MAX], |of| of.steps(&trial.sides));
+        let Some(offset) = search.best_offset(&trial.sides, &steps, draft) else {
+            continue;
         };
-        let mut search = Search::new(occupancy, cube, count, self.workspace.list, draft);
-        for trial in Self::trials(&self.grid, machine, self.fold, request) {
-            draft.poll();
-            let steps = machine.map_or([1; DESCRIBED_MAX], |of| of.steps(&trial.sides));
-            let Some(offset) = search.best_offset(&trial.sides, &steps, draft) else {
-                continue;
-            };
-            search.fit(&trial.sides, &offset, u32::MAX, draft, true);
-            return true;
-        }
-        false
+        search.fit(&trial.sides, &offset, u32::MAX, draft, true);
+        return true;
     }
+    false
 }
 
 /// The cubes of an occupancy.

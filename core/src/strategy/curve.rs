@@ -83,38 +83,22 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::common::demand_of_processors;
-use super::{CurveFit, CurveLine, Strategy};
-use crate::draft::Draft;
-use crate::error::Refusal;
-use crate::occupancy::Occupancy;
-use crate::request::Request;
+use super::{CurveFit, CurveLine, Draft, Request, Site, Workspace};
 use crate::search::curve::{FreeOnCurve, propose_along_hilbert};
 
-simple_strategy! {
-    /// Allocation along a curve.
-    Curve, grid: Grid, fit: CurveFit, line: CurveLine
-}
-
-impl Strategy for Curve<'_> {
-    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        demand_of_processors(request, &self.grid)
-    }
-
-    fn takes_any(&self) -> bool {
-        true
-    }
-
-    fn propose(
-        &mut self,
-        occupancy: &Occupancy<'_>,
-        request: &Request,
-        draft: &mut Draft<'_, '_>,
-    ) -> bool {
-        let (processors, words) = (request.processors, &mut *self.workspace.words);
-        if !FreeOnCurve::reads(self.line, occupancy) {
-            return propose_along_hilbert(occupancy, processors, self.fit, words, draft);
-        }
-        FreeOnCurve::new(occupancy, draft).propose(processors, self.fit, words)
+/// Takes processors along the line.
+pub(super) fn propose(
+    site: &Site<'_>,
+    workspace: &mut Workspace<'_>,
+    request: &Request,
+    draft: &mut Draft<'_, '_>,
+    fit: CurveFit,
+    line: CurveLine,
+) -> bool {
+    let (processors, words) = (request.processors, &mut *workspace.words);
+    if FreeOnCurve::reads(line, site.occupancy) {
+        FreeOnCurve::new(site.occupancy, draft).propose(processors, fit, words)
+    } else {
+        propose_along_hilbert(site.occupancy, processors, fit, words, draft)
     }
 }

@@ -57,46 +57,44 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::Strategy;
-use super::common::propose_box;
-use crate::draft::Draft;
+use super::{Draft, Request, Site, Workspace};
 use crate::error::Refusal;
-use crate::machine::{Lays, Trials};
-use crate::occupancy::Occupancy;
-use crate::request::Request;
+use crate::grid::{Block, Grid};
+use crate::machine::{Description, Lays, Trials};
+use crate::search::boxes::first_of_sides;
+use crate::search::columns::Scratch;
 
-simple_strategy! {
-    /// Folding.
-    Folding, grid: Grid
+/// The demand: the request, if one of its folds fits.
+pub(super) fn folded(
+    request: &Request,
+    grid: &Grid,
+    machine: Option<&Description>,
+) -> Result<u32, Refusal> {
+    let mut trials = Trials::new(Lays::Folded, machine, grid, request, request.shape);
+    let fits = trials.any(|trial| {
+        let mut both = trial.sides.iter().zip(grid.sides());
+        both.all(|(side, of)| side <= of)
+    });
+    if fits {
+        Ok(request.shape.area())
+    } else {
+        Err(Refusal::NeverFits)
+    }
 }
 
-impl Strategy for Folding<'_> {
-    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        let Folding { grid, workspace } = self;
-        let mut trials = Trials::new(
-            Lays::Folded,
-            workspace.machine(),
-            grid,
-            request,
-            request.shape,
-        );
-        let fits = trials.any(|trial| {
-            let mut both = trial.sides.iter().zip(grid.sides());
-            both.all(|(side, of)| side <= of)
-        });
-        if fits {
-            Ok(request.shape.area())
-        } else {
-            Err(Refusal::NeverFits)
-        }
-    }
-
-    fn propose(
-        &mut self,
-        occupancy: &Occupancy<'_>,
-        request: &Request,
-        draft: &mut Draft<'_, '_>,
-    ) -> bool {
-        propose_box(Lays::Folded, &mut self.workspace, occupancy, request, draft)
-    }
+/// The first place for the first fold that has one.
+pub(super) fn place(
+    site: &Site<'_>,
+    workspace: &mut Workspace<'_>,
+    request: &Request,
+    draft: &mut Draft<'_, '_>,
+) -> Option<Block> {
+    let (grid, machine, rule) = (site.grid(), workspace.machine(), workspace.rule());
+    let mut trials = Trials::new(Lays::Folded, machine, grid, request, request.shape);
+    trials.find_map(|trial| {
+        draft.poll();
+        let sides = &trial.sides[..grid.dimensions()];
+        let scratch = Scratch::Blank(workspace.words);
+        first_of_sides(site.occupancy, sides, rule, scratch, draft)
+    })
 }

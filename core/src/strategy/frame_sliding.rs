@@ -53,73 +53,30 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::Strategy;
-use super::common::demand_as_named;
-use crate::draft::Draft;
-use crate::error::Refusal;
+use super::facts::first_free;
+use super::{Draft, Request, Site, Workspace};
 use crate::grid::Block;
-use crate::mesh::{Coord, Submesh};
-use crate::occupancy::Occupancy;
-use crate::request::Request;
-use crate::word::next_bit;
+use crate::mesh::{Coord, Sides, Submesh};
 
-simple_strategy! {
-    /// Frame sliding.
-    FrameSliding, mesh: Mesh
-}
-
-impl Strategy for FrameSliding<'_> {
-    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        demand_as_named(request, &self.mesh.grid())
-    }
-
-    fn propose(
-        &mut self,
-        occupancy: &Occupancy<'_>,
-        request: &Request,
-        draft: &mut Draft<'_, '_>,
-    ) -> bool {
-        let sides = request.sides();
-        let Some(start) = first_free(occupancy) else {
-            return false;
-        };
-        let mesh = self.mesh.sides();
-        let mut from = start.x;
-        for y in (start.y..=mesh.h.saturating_sub(sides.h)).step_by(usize::from(sides.h)) {
-            for x in (from..=mesh.w.saturating_sub(sides.w)).step_by(usize::from(sides.w)) {
-                let frame = Submesh {
-                    base: Coord::new(x, y),
-                    sides,
-                };
-                if occupancy.is_free(frame.into()) {
-                    draft.push(frame);
-                    return true;
-                }
+/// The first free frame.
+pub(super) fn place(
+    site: &Site<'_>,
+    _: &mut Workspace<'_>,
+    request: &Request,
+    _: &mut Draft<'_, '_>,
+) -> Option<Block> {
+    let (sides, mesh) = (request.sides(), Sides::of_plane(site.grid()));
+    let start = first_free(site.occupancy)?;
+    let mut from = start.x;
+    for y in (start.y..=mesh.h.saturating_sub(sides.h)).step_by(usize::from(sides.h)) {
+        for x in (from..=mesh.w.saturating_sub(sides.w)).step_by(usize::from(sides.w)) {
+            let base = Coord::new(x, y);
+            let frame = Block::from(Submesh { base, sides });
+            if site.occupancy.is_free(frame) {
+                return Some(frame);
             }
-            from = start.x % sides.w;
         }
-        false
+        from = start.x % sides.w;
     }
-
-    fn is_monotone(&self) -> bool {
-        false
-    }
-
-    /// The frame, and the node at which the sliding begins.
-    fn kept_free(&self, supposed: &Occupancy<'_>, place: Block) -> Block {
-        let place = Submesh::of_plane(place);
-        let Some(start) = first_free(supposed) else {
-            return place.into();
-        };
-        let (low, high) = (place.lower_left(), place.upper_right());
-        Submesh::between(low.x.min(start.x), start.y, high.x.max(start.x), high.y).into()
-    }
-}
-
-/// The first free node in row-major order.
-fn first_free(occupancy: &Occupancy<'_>) -> Option<Coord> {
-    (0..occupancy.grid().rows()).find_map(|y| {
-        let x = next_bit(occupancy.busy_row(y as usize), 0, false)?;
-        Some(Coord::new(x as u16, y as u16))
-    })
+    None
 }

@@ -69,20 +69,10 @@
 
 use core::cmp::Reverse;
 
-use super::Strategy;
-use super::common::demand_of_area;
-use crate::draft::Draft;
-use crate::error::Refusal;
+use super::{Draft, Request, Site, Workspace};
 use crate::mesh::{Sides, Submesh};
-use crate::occupancy::Occupancy;
-use crate::request::Request;
 use crate::search::selection::Selection;
 use crate::word::Word;
-
-simple_strategy! {
-    /// Greedy available busy list.
-    Gabl, grid: Grid
-}
 
 /// The largest free submesh within these limits: its sides.
 fn largest(
@@ -117,39 +107,26 @@ fn largest(
     best.map(|(_, sides)| sides)
 }
 
-impl Strategy for Gabl<'_> {
-    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        demand_of_area(request, &self.grid)
+/// Takes the largest free submeshes, none larger than the one before.
+pub(super) fn propose(
+    site: &Site<'_>,
+    workspace: &mut Workspace<'_>,
+    request: &Request,
+    draft: &mut Draft<'_, '_>,
+) -> bool {
+    let (mut selection, scratch) = Selection::with_scratch(site.occupancy, workspace.words);
+    let (mut within, mut missing) = (request.sides(), request.shape.area());
+    while missing > 0 {
+        let sides = largest(&selection, within, missing, request, scratch, draft);
+        let Some(sides) = sides else {
+            return false;
+        };
+        let Some(base) = selection.first_base(sides, scratch) else {
+            return false;
+        };
+        selection.take(Submesh { base, sides }, draft);
+        missing -= sides.area();
+        within = sides;
     }
-
-    fn takes_any(&self) -> bool {
-        true
-    }
-
-    fn propose(
-        &mut self,
-        occupancy: &Occupancy<'_>,
-        request: &Request,
-        draft: &mut Draft<'_, '_>,
-    ) -> bool {
-        let words = occupancy.busy_rows().len();
-        let (selected, scratch) = self.workspace.words.split_at_mut(words);
-        let mut selection = Selection::new(occupancy, selected);
-        let (mut within, mut missing) = (request.sides(), request.shape.area());
-        while missing > 0 {
-            let sides = largest(&selection, within, missing, request, scratch, draft);
-            let Some(sides) = sides else {
-                return false;
-            };
-            let Some(base) = selection.first_base(sides, scratch) else {
-                return false;
-            };
-            let part = Submesh { base, sides };
-            selection.fill(part);
-            draft.push(part);
-            missing -= sides.area();
-            within = sides;
-        }
-        true
-    }
+    true
 }

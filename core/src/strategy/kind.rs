@@ -14,11 +14,12 @@ macro_rules! kinds {
     (@range) => { None };
     (@unit $unit:literal) => { $unit };
     (@unit) => { 1 };
-    (($value:ident) $( mod $module:ident = $feature:literal { $(
+    (($value:ident $grid:ident) $( mod $module:ident = $feature:literal { $(
         $(#[$meta:meta])*
         $kind:ident
         $({ $($(#[$field_meta:meta])* $field:ident: $type:ty = $default:expr),+ $(,)? })?
         = $name:literal {
+            decides: $decides:tt,
             aliases: [$($alias:literal),*],
             serves: $serves:ident $({ $($served:ident),+ })?,
             complete: $complete:literal,

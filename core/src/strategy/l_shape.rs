@@ -85,23 +85,17 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::Strategy;
-use crate::draft::Draft;
+use super::{Draft, Request, Site, Workspace};
 use crate::error::Refusal;
+use crate::grid::Grid;
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
-use crate::request::Request;
 use crate::search::boxes::first_rectangle;
 use crate::search::columns::Scratch;
 use crate::search::rectangles::all_bases;
 use crate::search::shapes::folded;
 use crate::search::staircase::{Growing, Staircase};
 use crate::word::{WORD_BITS, Word, bits_from};
-
-simple_strategy! {
-    /// L-shaped submeshes.
-    LShape, mesh: Mesh
-}
 
 /// The rectangles in the order in which they are tried.
 fn rectangles(request: &Request) -> impl Iterator<Item = Sides> + use<> {
@@ -189,55 +183,50 @@ fn l_shapes(sides: Sides) -> impl Iterator<Item = [i32; 4]> + use<> {
     })
 }
 
-impl LShape<'_> {
-    /// For each direction in which parts are tried, whether they are side by side along x.
-    fn ways(&self, request: &Request) -> impl Iterator<Item = bool> + use<> {
-        let sides = request.sides();
-        let is_possible = request.may_rotate() && sides.area() <= self.mesh.nodes();
-        let along_x = sides.w >= sides.h;
-        let other = (!sides.is_square()).then_some(!along_x);
-        let ways = core::iter::once(along_x).chain(other);
-        ways.filter(move |_| is_possible)
-    }
+/// For each direction in which parts are tried, whether they are side by side along x.
+fn ways(request: &Request, mesh: Sides) -> impl Iterator<Item = bool> + use<> {
+    let sides = request.sides();
+    let is_possible = request.may_rotate() && sides.area() <= mesh.area();
+    let along_x = sides.w >= sides.h;
+    let other = (!sides.is_square()).then_some(!along_x);
+    let ways = core::iter::once(along_x).chain(other);
+    ways.filter(move |_| is_possible)
+}
 
-    /// The L shapes of a request that fit the mesh, with the parts side by side along x or along y.
-    fn ells(&self, request: &Request, along_x: bool) -> impl Iterator<Item = Ell> + use<> {
-        let mesh = self.mesh.sides();
-        l_shapes(request.sides()).filter_map(move |shape| Ell::new(shape, along_x, mesh))
-    }
+/// The L shapes of a request that fit the mesh, with the parts side by side along x or along y.
+fn ells(request: &Request, along_x: bool, mesh: Sides) -> impl Iterator<Item = Ell> + use<> {
+    l_shapes(request.sides()).filter_map(move |shape| Ell::new(shape, along_x, mesh))
+}
 
-    /// The first place at which both parts of one of these L shapes are free.
-    fn first_free(
-        &mut self,
-        occupancy: &Occupancy<'_>,
-        request: &Request,
-        along_x: bool,
-        draft: &mut Draft<'_, '_>,
-    ) -> Option<[Submesh; 2]> {
-        let growing = if along_x {
-            Growing::Width
-        } else {
-            Growing::Height
-        };
-        let mut ells = self.ells(request, along_x);
-        let words = occupancy.busy_rows().len();
-        let (talls, shorts) = self.workspace.words.split_at_mut(words);
-        // In all these shapes both parts together are as wide as the longer side of the request.
-        // The taller part is never narrower than in the shapes before.
-        let mut across = Staircase::new(occupancy, growing, shorts);
-        let mut talls = Staircase::new(occupancy, growing, talls);
-        ells.find_map(|ell| {
-            if !across.has(ell.across, draft) || !talls.has(ell.taller, draft) {
-                return None;
-            }
-            draft.poll();
-            place(occupancy, ell, talls.scratch(), across.scratch())
-        })
-    }
+/// The first place at which both parts of one of these L shapes are free.
+fn first_ell(
+    occupancy: &Occupancy<'_>,
+    mut ells: impl Iterator<Item = Ell>,
+    along_x: bool,
+    words: &mut [Word],
+    draft: &mut Draft<'_, '_>,
+) -> Option<[Submesh; 2]> {
+    let growing = if along_x {
+        Growing::Width
+    } else {
+        Growing::Height
+    };
+    let (talls, shorts) = words.split_at_mut(occupancy.busy_rows().len());
+    // In all these shapes both parts together are as wide as the longer side of the request. The
+    // taller part is never narrower than in the shapes before.
+    let mut across = Staircase::new(occupancy, growing, shorts);
+    let mut talls = Staircase::new(occupancy, growing, talls);
+    ells.find_map(|ell| {
+        if !across.has(ell.across, draft) || !talls.has(ell.taller, draft) {
+            return None;
+        }
+        draft.poll();
+        first_of_both(occupancy, ell, talls.scratch(), across.scratch())
+    })
 }
 
 /// The first place at which both parts are free.
-fn place(
+fn first_of_both(
     occupancy: &Occupancy<'_>,
     ell: Ell,
     talls: &mut [Word],
@@ -285,44 +274,42 @@ fn first_pair(
     None
 }
 
-impl Strategy for LShape<'_> {
-    /// All processors of the shape.
-    #[inline(never)]
-    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        let mesh = self.mesh.sides();
-        let fits = |sides: Sides| sides.fits_in(mesh);
-        if rectangles(request).any(fits)
-            || self
-                .ways(request)
-                .any(|along_x| self.ells(request, along_x).next().is_some())
-        {
-            Ok(request.shape.area())
-        } else {
-            Err(Refusal::NeverFits)
-        }
+/// The demand: all processors of the shape, if a rectangle or an L fits.
+#[inline(never)]
+pub(super) fn rectangle_or_ell(request: &Request, grid: &Grid) -> Result<u32, Refusal> {
+    let mesh = Sides::of_plane(grid);
+    let has_ell = |along_x| ells(request, along_x, mesh).next().is_some();
+    if rectangles(request).any(|sides| sides.fits_in(mesh)) || ways(request, mesh).any(has_ell) {
+        Ok(request.shape.area())
+    } else {
+        Err(Refusal::NeverFits)
     }
+}
 
-    fn propose(
-        &mut self,
-        occupancy: &Occupancy<'_>,
-        request: &Request,
-        draft: &mut Draft<'_, '_>,
-    ) -> bool {
-        let rectangle = rectangles(request).find_map(|sides| {
-            let scratch = Scratch::Blank(self.workspace.words);
-            first_rectangle(occupancy, sides, scratch, draft)
-        });
-        if let Some(block) = rectangle {
-            draft.push(block);
-            return true;
-        }
-        let mut ways = self.ways(request);
-        let parts = ways.find_map(|along_x| self.first_free(occupancy, request, along_x, draft));
-        for part in parts.into_iter().flatten() {
-            draft.push(part);
-        }
-        parts.is_some()
+/// Takes the first rectangle, or else the first L.
+pub(super) fn propose(
+    site: &Site<'_>,
+    workspace: &mut Workspace<'_>,
+    request: &Request,
+    draft: &mut Draft<'_, '_>,
+) -> bool {
+    let (occupancy, mesh) = (site.occupancy, Sides::of_plane(site.grid()));
+    let rectangle = rectangles(request).find_map(|sides| {
+        let scratch = Scratch::Blank(workspace.words);
+        first_rectangle(occupancy, sides, scratch, draft)
+    });
+    if let Some(block) = rectangle {
+        draft.push(block);
+        return true;
     }
+    let parts = ways(request, mesh).find_map(|along_x| {
+        let ells = ells(request, along_x, mesh);
+        first_ell(occupancy, ells, along_x, workspace.words, draft)
+    });
+    for part in parts.into_iter().flatten() {
+        draft.push(part);
+    }
+    parts.is_some()
 }
 
 #[cfg(test)]

@@ -271,10 +271,4 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::foresight::Foresight;
-
-/// Least expected blocking.
-pub(super) type LeastExpectedBlocking<'m> = Foresight<'m, false>;
-
-/// Least expected blocking with estimates.
-pub(super) type LebEstimates<'m> = Foresight<'m, true>;
+pub(super) use super::foresight::{Foresight, place};

@@ -1,17 +1,18 @@
 //! Where a job is placed: the [`Strategy`] trait, and [`AnyStrategy`] to choose at run time.
 //!
-//! A strategy owns no occupancy. It looks at the [`Occupancy`] and proposes blocks; the allocator
-//! marks them busy and then calls [`Strategy::taken`]. What a strategy keeps, such as the free
-//! submesh list, is derived from the occupancy and can be rebuilt from it at any time. State that
-//! cannot be rebuilt (a random generator's, the latest requests) is saved and restored
-//! (`Strategy::save`, with the feature `restore`).
+//! A strategy owns no occupancy. It looks at the [`Occupancy`] of a [`Site`] and proposes blocks;
+//! the allocator marks them busy and then tells the strategy ([`Strategy::changed`]). What a
+//! strategy keeps, such as the free submesh list, is derived from the occupancy and can be rebuilt
+//! from it at any time. State that cannot be rebuilt (a random generator's, the latest requests) is
+//! saved and restored (`Strategy::save`, with the feature `restore`).
 //!
 //! # Adding a strategy
 //!
-//! Write a file in this folder with a type that implements [`Strategy`], an entry in `table.rs` and
-//! a cargo feature with the file's name. Most begin with `simple_strategy!` (`common.rs`).
-//! Modules, names, error messages, command line, protocol and the memory of the firmware are made
-//! from the table. `CONTRIBUTING.md` lists all places.
+//! The strategies of this crate are functions: a file in this folder has one that looks for a
+//! place, and an entry in `table.rs` names it, the rule for the demand, and the facts. A strategy
+//! that remembers something also has a type with `Keeps` (`keeps.rs`). Modules, names, error
+//! messages, command line, protocol and the memory of the firmware are made from the table.
+//! `CONTRIBUTING.md` lists all places.
 
 #[cfg(feature = "restore")]
 use crate::checkpoint::{Reader, RestoreError, Writer};
@@ -19,27 +20,29 @@ use crate::draft::Draft;
 use crate::error::{ConfigureError, Refusal};
 use crate::grid::{Block, Grid, Shape};
 use crate::machine::Description;
-use crate::mesh::Sides;
 use crate::occupancy::Occupancy;
-use crate::outlook::Outlook;
 use crate::request::{Flags, Request};
+use crate::search::gather::Gather;
 
-#[macro_use]
-mod common;
 #[macro_use]
 mod table;
 mod any;
+mod demand;
+mod facts;
 #[cfg(feature = "least-expected-blocking")]
 mod foresight;
+mod keeps;
 pub(crate) mod kind;
 mod memory;
 mod serves;
+mod site;
 mod text;
 mod workspace;
 
 pub use crate::search::line::{CurveFit, CurveLine};
 pub use any::AnyStrategy;
 pub(crate) use any::check;
+pub use facts::{Facts, FindsAgain, Recognizes};
 #[cfg(feature = "least-expected-blocking")]
 pub use foresight::Candidate;
 pub use kind::{Holds, PageOrder, StrategyForm, StrategyInfo, StrategyKind};
@@ -48,6 +51,7 @@ pub(crate) use memory::Cubes as MachineCubes;
 pub(crate) use memory::list_of_cubes;
 pub(crate) use memory::scratch_and_list;
 pub use serves::Serves;
+pub use site::Site;
 pub use text::StrategyTextError;
 pub(crate) use workspace::Workspace;
 
@@ -58,8 +62,6 @@ macro_rules! modules {
     )* } )*) => { $(
         #[cfg(feature = $feature)]
         mod $module;
-        #[cfg(feature = $feature)]
-        use $module::*;
     )* };
 }
 
@@ -67,107 +69,35 @@ table!(modules);
 
 /// A processor allocation strategy.
 pub trait Strategy {
-    /// The least number of free processors with which the request could be granted. The shape fits
-    /// the machine's dimensions ([`Grid::check`](crate::Grid::check)).
+    /// What is known of the strategy. It is asked once for a machine.
+    fn facts(&self) -> Facts {
+        Facts::default()
+    }
+
+    /// The least number of free processors with which the request could be granted on this machine.
+    /// The shape fits the machine's dimensions ([`Grid::check`](crate::Grid::check)).
     ///
     /// # Errors
     ///
     /// Why it could not be granted on an empty machine without faults.
-    fn demand(&self, request: &Request) -> Result<u32, Refusal>;
+    fn demand(&self, grid: &Grid, request: &Request) -> Result<u32, Refusal>;
 
     /// Looks for a place and writes its blocks into `draft`. Returns whether it found one; if not,
-    /// the caller discards the draft. The occupancy does not change.
+    /// the caller discards the draft.
     ///
-    /// Blocks must be free, within the machine and disjoint.
-    fn propose(
-        &mut self,
-        occupancy: &Occupancy<'_>,
-        request: &Request,
-        draft: &mut Draft<'_, '_>,
-    ) -> bool;
-
-    /// Does the same in a supposed occupancy: blocks of running jobs may be free in it, and free
-    /// blocks busy. What the strategy keeps does not agree with this occupancy, and must be after
-    /// [`Strategy::end_supposing`] what it was before.
-    ///
-    /// A strategy that keeps data must override this if it cannot decide without them. Failed
-    /// requests that are remembered by the number of releases do not count here.
-    fn suppose(
-        &mut self,
-        supposed: &Occupancy<'_>,
-        request: &Request,
-        draft: &mut Draft<'_, '_>,
-    ) -> bool {
-        self.propose(supposed, request, draft)
-    }
-
-    /// Whether a place would be found in an occupancy, the machine's or a supposed one
-    /// ([`Strategy::suppose`]). The caller discards `draft`.
-    fn would_fit(
-        &mut self,
-        occupancy: &Occupancy<'_>,
-        request: &Request,
-        draft: &mut Draft<'_, '_>,
-    ) -> bool {
-        self.suppose(occupancy, request, draft)
-    }
-
-    /// Called when the supposition is over; `occupancy` is the machine's. A strategy that had to
-    /// overwrite its data rebuilds them. It calls `poll` in between, as
-    /// [`Draft::poll`].
-    fn end_supposing(&mut self, _occupancy: &Occupancy<'_>, _poll: &dyn Fn()) {}
-
-    /// Whether a place is found for the request whenever any submesh of these sides is free in a
-    /// two-dimensional mesh. Then a submesh that is kept free guarantees a place.
-    fn recognizes(&self, _request: &Request, _sides: Sides) -> bool {
-        false
-    }
-
-    /// Whether a place is found whenever as many processors are free as the request demands,
-    /// wherever they are. Then schedulers reserve a number of processors, else what the strategy
-    /// finds.
-    fn takes_any(&self) -> bool {
-        false
-    }
-
-    /// Whether a place is found wherever more is free than in an occupancy in which one is found.
-    /// If not, the strategy says what has to stay free ([`Strategy::kept_free`]).
-    fn is_monotone(&self) -> bool {
-        true
-    }
-
-    /// What has to stay free for a request so that a place is found again for it, whatever else has
-    /// become busy until then: a block around the place that was found in this supposed occupancy.
-    fn kept_free(&self, _supposed: &Occupancy<'_>, place: Block) -> Block {
-        place
-    }
+    /// Blocks must be free in the occupancy of the site, within the machine and disjoint. The
+    /// occupancy may be a supposed one ([`Site::is_supposed`]), with which nothing agrees that the
+    /// strategy keeps. After a search there the strategy keeps what it kept before, or restores it
+    /// at [`OccupancyEvent::SuppositionEnded`].
+    fn propose(&mut self, site: &Site<'_>, request: &Request, draft: &mut Draft<'_, '_>) -> bool;
 
     /// Called when a request arrives; it may be refused or have to wait. For strategies that learn
-    /// from requests.
+    /// from requests ([`Facts::looks_ahead`]).
     fn arrived(&mut self, _request: &Request) {}
 
-    /// Whether the strategy uses knowledge of jobs ([`Strategy::look`]).
-    fn looks_ahead(&self) -> bool {
-        false
-    }
-
-    /// Shows what is known about jobs, just before a place is looked for; `None` when the search is
-    /// over. A search may try several shapes for one request. For strategies that look ahead
-    /// ([`Strategy::looks_ahead`]).
-    fn look(&mut self, _outlook: Option<&Outlook<'_, '_>>) {}
-
-    /// Called after the block has become busy in `occupancy`: a job took it, or its processors are
-    /// faulty, some of which may have been busy before. The strategy calls `poll` in its
-    /// own part, as [`Draft::poll`].
-    fn taken(&mut self, _occupancy: &Occupancy<'_>, _block: Block, _poll: &dyn Fn()) {}
-
-    /// Called after the block, except its faulty processors, has become free in `occupancy`.
-    /// `poll` as above.
-    fn released(&mut self, _occupancy: &Occupancy<'_>, _block: Block, _poll: &dyn Fn()) {}
-
-    /// Called after faulty processors of the block have become free in `occupancy`. `poll` as
-    /// above.
-    fn repaired(&mut self, _occupancy: &Occupancy<'_>, _block: Block, _poll: &dyn Fn()) {}
+    /// Called after each event. `occupancy` is the machine's as it is then. The strategy calls
+    /// `poll` in its own part, as [`Draft::poll`].
+    fn changed(&mut self, _occupancy: &Occupancy<'_>, _event: OccupancyEvent, _poll: &dyn Fn()) {}
 
     /// Forgets everything and begins with this occupancy.
     fn rebuild(&mut self, _occupancy: &Occupancy<'_>) {}
@@ -188,15 +118,22 @@ pub trait Strategy {
         Err(RestoreError::Inconsistent)
     }
 
-    /// The most busy blocks with which [`Strategy::propose`] does not read the bitmap of the
-    /// machine's occupancy: 0 if it always reads it, `usize::MAX` if it never does. Unless it is 0,
-    /// blocks are marked in the bitmap later.
-    fn blocks_unmarked(&self) -> usize {
-        0
-    }
-
     /// Asserts every invariant of the strategy's data. For tests; it may be slow.
     fn check_invariants(&self, _occupancy: &Occupancy<'_>) {}
+}
+
+/// What has happened to the machine's occupancy.
+#[derive(Clone, Copy, Debug)]
+pub enum OccupancyEvent {
+    /// The block has become busy: a job took it, or its processors are faulty, some of which may
+    /// have been busy before.
+    Taken(Block),
+    /// The block, except its faulty processors, has become free.
+    Released(Block),
+    /// Faulty processors of the block have become free.
+    Repaired(Block),
+    /// Nothing, but searches in a supposed occupancy are over.
+    SuppositionEnded,
 }
 
 /// A strategy that a [`Controller`](crate::Controller) can have: [`AnyStrategy`], or your own, for
@@ -205,12 +142,6 @@ pub trait ServedStrategy: Strategy {
     /// Whether proposals are checked before they take effect. Only a strategy whose proposals are
     /// always legal may say no.
     const IS_CHECKED: bool = true;
-
-    /// What an allocation holds. It says how many processors must be free for an attempt to be
-    /// valid ([`Holds::requested`]).
-    fn holds(&self) -> Holds {
-        Holds::OneBlock
-    }
 
     /// The description of the machine, if the strategy keeps its rules.
     fn description<'a>(&self) -> Option<&'a Description>
@@ -224,11 +155,6 @@ pub trait ServedStrategy: Strategy {
     /// machine.
     fn gives(&self, grid: &Grid, block: Block) -> bool {
         demands_exactly(self, grid, block)
-    }
-
-    /// The entries for which its list has room.
-    fn list_capacity(&self) -> u32 {
-        0
     }
 
     /// Whether it can serve this grid, under the name of this kind, in this room.
@@ -301,5 +227,5 @@ pub(crate) fn demand_on(
     if !Description::BUILT && request.flags.intersects(Flags::ALL_RINGS) {
         return Err(Refusal::NoRing);
     }
-    strategy.demand(request)
+    strategy.demand(machine, request)
 }

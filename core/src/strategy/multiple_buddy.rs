@@ -92,20 +92,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::Strategy;
-use super::common::demand_of_processors;
-use crate::draft::Draft;
-use crate::error::Refusal;
+use super::{Draft, Request, Site, Workspace};
 use crate::mesh::{Sides, Submesh};
-use crate::occupancy::Occupancy;
-use crate::request::Request;
 use crate::search::selection::Selection;
 use crate::word::Word;
-
-simple_strategy! {
-    /// Multiple buddy.
-    MultipleBuddy, grid: Grid
-}
 
 /// Selects blocks of this side, at most `missing`: first the free ones, then parts of the smallest
 /// larger ones. Returns how many are missing. `scratch` has as many words as the occupancy.
@@ -127,8 +117,7 @@ fn take_of_side(
             for part in 0..missing.min(parts * parts) {
                 let (right, up) = (even_bits(part) as u16, even_bits(part >> 1) as u16);
                 let block = Submesh::new(x + right * side, y + up * side, side, side);
-                selection.fill(block);
-                draft.push(block);
+                selection.take(block, draft);
                 missing -= 1;
             }
             missing > 0
@@ -149,37 +138,24 @@ fn even_bits(bits: u32) -> u32 {
     (bits | bits >> 8) & 0xffff
 }
 
-impl Strategy for MultipleBuddy<'_> {
-    /// Only the number of processors matters, not the shape.
-    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        demand_of_processors(request, &self.grid)
-    }
-
-    fn takes_any(&self) -> bool {
-        true
-    }
-
-    fn propose(
-        &mut self,
-        occupancy: &Occupancy<'_>,
-        request: &Request,
-        draft: &mut Draft<'_, '_>,
-    ) -> bool {
-        let words = occupancy.busy_rows().len();
-        let (selected, scratch) = self.workspace.words.split_at_mut(words);
-        let mut selection = Selection::new(occupancy, selected);
-        let shorter = self.grid.side(0).min(self.grid.side(1));
-        let digits = request.processors.ilog(4) + 1;
-        // No block is larger than the mesh, so `missing` begins with what the higher digits ask
-        // for.
-        let levels = digits.min(shorter.ilog2() + 1);
-        let mut missing = request.processors >> (2 * levels);
-        for level in (0..levels).rev() {
-            missing = 4 * missing + (request.processors >> (2 * level) & 3);
-            if missing > 0 {
-                missing = take_of_side(1 << level, missing, &mut selection, scratch, draft);
-            }
+/// Takes blocks for the digits of the number of processors to the base 4.
+pub(super) fn propose(
+    site: &Site<'_>,
+    workspace: &mut Workspace<'_>,
+    request: &Request,
+    draft: &mut Draft<'_, '_>,
+) -> bool {
+    let (mut selection, scratch) = Selection::with_scratch(site.occupancy, workspace.words);
+    let shorter = site.grid().side(0).min(site.grid().side(1));
+    let digits = request.processors.ilog(4) + 1;
+    // No block is larger than the mesh, so `missing` begins with what the higher digits ask for.
+    let levels = digits.min(shorter.ilog2() + 1);
+    let mut missing = request.processors >> (2 * levels);
+    for level in (0..levels).rev() {
+        missing = 4 * missing + (request.processors >> (2 * level) & 3);
+        if missing > 0 {
+            missing = take_of_side(1 << level, missing, &mut selection, scratch, draft);
         }
-        missing == 0
     }
+    missing == 0
 }

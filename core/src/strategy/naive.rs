@@ -49,50 +49,31 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::Strategy;
-use super::common::demand_of_processors;
-use crate::draft::Draft;
-use crate::error::Refusal;
-use crate::occupancy::Occupancy;
-use crate::request::Request;
-use crate::search::gather::Gather;
+use super::{Draft, Gather, Request, Site, Workspace};
 use crate::word::runs_of;
 
-simple_strategy! {
-    /// Naive.
-    Naive, grid: Grid
-}
-
-impl Strategy for Naive<'_> {
-    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        demand_of_processors(request, &self.grid)
-    }
-
-    fn takes_any(&self) -> bool {
-        true
-    }
-
-    fn propose(
-        &mut self,
-        occupancy: &Occupancy<'_>,
-        request: &Request,
-        draft: &mut Draft<'_, '_>,
-    ) -> bool {
-        let mut missing = request.processors;
-        let mut gather = Gather::new(self.grid, draft);
-        let rows = occupancy.busy_rows().chunks_exact(occupancy.stride());
-        'rows: for (row, busy) in (0..).zip(rows) {
-            // Padding is busy.
-            for run in runs_of(busy.iter().map(|busy| !busy)) {
-                let end = run.end.min(run.start + missing);
-                missing -= end - run.start;
-                gather.push(row, run.start..end);
-                if missing == 0 {
-                    break 'rows;
-                }
+/// Takes the first free processors.
+pub(super) fn propose(
+    site: &Site<'_>,
+    _: &mut Workspace<'_>,
+    request: &Request,
+    draft: &mut Draft<'_, '_>,
+) -> bool {
+    let occupancy = site.occupancy;
+    let mut missing = request.processors;
+    let mut gather = Gather::new(*site.grid(), draft);
+    let rows = occupancy.busy_rows().chunks_exact(occupancy.stride());
+    'rows: for (row, busy) in (0..).zip(rows) {
+        // Padding is busy.
+        for run in runs_of(busy.iter().map(|busy| !busy)) {
+            let end = run.end.min(run.start + missing);
+            missing -= end - run.start;
+            gather.push(row, run.start..end);
+            if missing == 0 {
+                break 'rows;
             }
         }
-        gather.finish();
-        missing == 0
     }
+    gather.finish();
+    missing == 0
 }

@@ -111,18 +111,13 @@
 
 use core::ops::Range;
 
-use super::Strategy;
-use super::common::demand_of_processors;
-use crate::draft::Draft;
-use crate::error::Refusal;
+use super::{Draft, Gather, Request, Site, Workspace};
 use crate::occupancy::Occupancy;
-use crate::request::Request;
-use crate::search::gather::Gather;
 use crate::word::{WORD_BITS, Word, low_half};
 
 /// Which places are centres.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Centres {
+pub(super) enum Centres {
     /// Each free processor.
     Free,
     /// Each place whose coordinates each occur among free processors.
@@ -131,7 +126,7 @@ enum Centres {
 
 /// How far a processor is from the centre, and what a candidate scores.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Norm {
+pub(super) enum Norm {
     /// Sums; the score is that of all pairs.
     L1,
     /// The largest; the score is that of all processors to the centre.
@@ -425,41 +420,21 @@ impl Search<'_, '_, '_, '_> {
     }
 }
 
-/// Defines the strategies: their names, centres and distances.
-macro_rules! nearest {
-    ($($name:ident: $centres:expr, $norm:expr;)*) => { $(
-        simple_strategy! { $name, grid: Grid }
-
-        impl Strategy for $name<'_> {
-            fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-                demand_of_processors(request, &self.grid)
-            }
-
-            fn takes_any(&self) -> bool {
-                true
-            }
-
-            fn propose(
-                &mut self,
-                occupancy: &Occupancy<'_>,
-                request: &Request,
-                draft: &mut Draft<'_, '_>,
-            ) -> bool {
-                let search = Search {
-                    occupancy,
-                    sides: Sides::of(occupancy),
-                    norm: $norm,
-                    processors: request.processors,
-                    draft,
-                };
-                search.propose($centres, self.workspace.words)
-            }
-        }
-    )* };
-}
-
-nearest! {
-    GenAlg: Centres::Free, Norm::L1;
-    Mm: Centres::Crossings, Norm::L1;
-    Mc1x1: Centres::Free, Norm::LInfinity;
+/// Takes the best candidate around one of these centres.
+pub(super) fn propose(
+    site: &Site<'_>,
+    workspace: &mut Workspace<'_>,
+    request: &Request,
+    draft: &mut Draft<'_, '_>,
+    centres: Centres,
+    norm: Norm,
+) -> bool {
+    let search = Search {
+        occupancy: site.occupancy,
+        sides: Sides::of(site.occupancy),
+        norm,
+        processors: request.processors,
+        draft,
+    };
+    search.propose(centres, workspace.words)
 }

@@ -96,22 +96,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::Strategy;
-use super::common::{demand_as_named, demand_of_processors};
-use crate::draft::Draft;
+use super::demand::{as_named, processors};
+use super::{Draft, Gather, Request, Site, Workspace};
 use crate::error::Refusal;
+use crate::grid::Grid;
 use crate::mesh::{Sides, Submesh};
 use crate::occupancy::Occupancy;
-use crate::request::Request;
 use crate::search::connected::{Components, grow};
-use crate::search::gather::Gather;
 use crate::search::staircase::{Growing, Staircase, first_of_all_shapes};
 use crate::word::Word;
-
-simple_strategy! {
-    /// Neighbour allocation.
-    Neighbor, mesh: Mesh
-}
 
 /// The nuclei of a request that fit the mesh and have at most the requested processors, in the
 /// order in which they are tried, except for the last, (1, 1).
@@ -191,63 +184,57 @@ fn nucleus(
     None
 }
 
-impl Strategy for Neighbor<'_> {
-    /// As many processors as requested. A request that keeps its orientation needs the whole shape
-    /// free.
-    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        if request.may_rotate() {
-            demand_of_processors(request, &self.mesh.grid())
-        } else {
-            demand_as_named(request, &self.mesh.grid())
-        }
+/// The demand: as many processors as requested. A request that keeps its orientation needs the
+/// whole shape free, even if it takes only a part of it.
+pub(super) fn processors_or_shape(request: &Request, grid: &Grid) -> Result<u32, Refusal> {
+    if request.may_rotate() {
+        processors(request, grid)
+    } else {
+        as_named(request, grid)
     }
+}
 
-    /// A request that keeps its orientation needs its whole rectangle free, even if it takes only a
-    /// part of it.
-    fn recognizes(&self, request: &Request, sides: Sides) -> bool {
-        !request.may_rotate() && request.sides() == sides
-    }
-
-    fn propose(
-        &mut self,
-        occupancy: &Occupancy<'_>,
-        request: &Request,
-        draft: &mut Draft<'_, '_>,
-    ) -> bool {
-        let mesh = self.mesh.sides();
-        let words = occupancy.busy_rows().len();
-        let (scratch, visited) = self.workspace.words.split_at_mut(words);
-        let rectangle = first_of_all_shapes(occupancy, request, mesh, scratch, draft);
-        if let Some(rectangle) = rectangle {
-            let mut gather = Gather::new(self.mesh.grid(), draft);
-            let Submesh { base, sides } = Submesh::of_plane(rectangle);
-            let (w, len) = (u32::from(sides.w), request.processors);
-            let rows = (0..len.div_ceil(w)).zip(base.y..);
-            for (row, y) in rows {
-                let x = u32::from(base.x);
-                gather.push(y.into(), x..x + w.min(len - row * w));
-            }
-            gather.finish();
-            return true;
+/// Takes the first rectangle, or else a set that grows around a nucleus.
+pub(super) fn propose(
+    site: &Site<'_>,
+    workspace: &mut Workspace<'_>,
+    request: &Request,
+    draft: &mut Draft<'_, '_>,
+) -> bool {
+    let (occupancy, grid) = (site.occupancy, site.grid());
+    let mesh = Sides::of_plane(grid);
+    let words = occupancy.busy_rows().len();
+    let (scratch, visited) = workspace.words.split_at_mut(words);
+    let rectangle = first_of_all_shapes(occupancy, request, mesh, scratch, draft);
+    if let Some(rectangle) = rectangle {
+        let mut gather = Gather::new(*grid, draft);
+        let Submesh { base, sides } = Submesh::of_plane(rectangle);
+        let (w, len) = (u32::from(sides.w), request.processors);
+        let rows = (0..len.div_ceil(w)).zip(base.y..);
+        for (row, y) in rows {
+            let x = u32::from(base.x);
+            gather.push(y.into(), x..x + w.min(len - row * w));
         }
-        if !request.may_rotate() {
-            return false;
-        }
-        let both = [&mut *scratch, &mut *visited];
-        let Some(nucleus) = nucleus(occupancy, request, mesh, both, draft) else {
-            return false;
-        };
-        let set = scratch;
-        let missing = request.processors - nucleus.area();
-        let is_grown = grow(occupancy, nucleus, missing, set, visited, draft);
-        draft.push(nucleus);
-        occupancy.layout().words(nucleus.into(), |word, bits| {
-            set[word] &= !bits;
-            true
-        });
-        Gather::new(self.mesh.grid(), draft).bits(occupancy, &set[..words]);
-        is_grown
+        gather.finish();
+        return true;
     }
+    if !request.may_rotate() {
+        return false;
+    }
+    let both = [&mut *scratch, &mut *visited];
+    let Some(nucleus) = nucleus(occupancy, request, mesh, both, draft) else {
+        return false;
+    };
+    let set = scratch;
+    let missing = request.processors - nucleus.area();
+    let is_grown = grow(occupancy, nucleus, missing, set, visited, draft);
+    draft.push(nucleus);
+    occupancy.layout().words(nucleus.into(), |word, bits| {
+        set[word] &= !bits;
+        true
+    });
+    Gather::new(*grid, draft).bits(occupancy, &set[..words]);
+    is_grown
 }
 
 #[cfg(test)]

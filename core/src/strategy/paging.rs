@@ -59,52 +59,29 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{PageOrder, Strategy, Workspace};
-use crate::draft::Draft;
-use crate::error::{ConfigureError, Refusal};
+use super::{Draft, Gather, PageOrder, Request, Site, Workspace};
+use crate::error::Refusal;
 use crate::grid::{DIMENSIONS_MAX, Grid};
 use crate::layout::Layout;
-use crate::occupancy::Occupancy;
-use crate::request::Request;
-use crate::search::gather::Gather;
 use crate::word::{WORD_BITS, Word, bits_from, ones, set_bits_from};
 
-/// Paging.
-#[derive(Debug)]
-pub(super) struct Paging<'m> {
-    grid: Grid,
-    order: PageOrder,
+/// The pages of a machine.
+#[derive(Clone, Copy)]
+struct Pages {
     /// Processors of a page along each dimension.
     side: u32,
     /// Processors of a page.
     size: u32,
-    pub(super) workspace: Workspace<'m>,
 }
 
-impl<'m> Paging<'m> {
-    /// The strategy on this machine.
-    pub(super) fn new(
-        grid: Grid,
-        workspace: Workspace<'m>,
-        order: PageOrder,
-        exponent: u64,
-    ) -> Result<Self, ConfigureError> {
-        let side = u32::try_from(exponent).ok();
-        let side = side.and_then(|exponent| 1_u32.checked_shl(exponent));
-        let size = side.and_then(|side| side.checked_pow(grid.dimensions() as u32));
-        let (side, size) = side.zip(size).ok_or(ConfigureError::MachineUnsuitable)?;
-        Ok(Paging {
-            grid,
-            order,
-            side,
-            size,
-            workspace,
-        })
-    }
-
-    /// The number of pages that hold this many processors.
-    const fn pages(&self, processors: u32) -> u32 {
-        processors.div_ceil(self.size)
+impl Pages {
+    /// All sides of the grid are multiples of 2^exponent.
+    const fn new(grid: &Grid, exponent: u64) -> Pages {
+        let exponent = exponent as u32;
+        Pages {
+            side: 1 << exponent,
+            size: 1 << (exponent * grid.dimensions() as u32),
+        }
     }
 }
 
@@ -139,10 +116,9 @@ struct Walk {
 }
 
 impl Walk {
-    fn new(paging: &Paging<'_>, layout: &Layout) -> Walk {
-        let Paging {
-            grid, order, side, ..
-        } = *paging;
+    fn new(pages: Pages, order: PageOrder, layout: &Layout) -> Walk {
+        let Pages { side, size } = pages;
+        let grid = layout.grid();
         let mut positions = [Position::default(); DIMENSIONS_MAX];
         let mut stride = 1;
         for ((dimension, position), &len) in positions.iter_mut().enumerate().zip(grid.sides()) {
@@ -166,7 +142,7 @@ impl Walk {
             order,
             side,
             piece,
-            pieces: paging.size / piece,
+            pieces: size / piece,
             bit: 0,
         }
     }
@@ -251,56 +227,56 @@ fn lowest(mut bits: Word, count: u32) -> Word {
     all ^ bits
 }
 
-impl Strategy for Paging<'_> {
-    /// Only the number of pages matters, not the shape.
-    #[inline(never)]
-    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        match self.pages(request.processors) {
-            pages if pages <= self.grid.nodes() / self.size => Ok(pages * self.size),
-            _ => Err(Refusal::NeverFits),
-        }
+/// The demand: a number of pages, whatever the shape.
+#[inline(never)]
+pub(super) fn pages(request: &Request, grid: &Grid, exponent: u64) -> Result<u32, Refusal> {
+    let size = Pages::new(grid, exponent).size;
+    match request.processors.div_ceil(size) {
+        pages if pages <= grid.nodes() / size => Ok(pages * size),
+        _ => Err(Refusal::NeverFits),
     }
+}
 
-    fn takes_any(&self) -> bool {
-        self.size == 1
-    }
-
-    fn propose(
-        &mut self,
-        occupancy: &Occupancy<'_>,
-        request: &Request,
-        draft: &mut Draft<'_, '_>,
-    ) -> bool {
-        let mut missing = self.pages(request.processors);
-        let mut walk = Walk::new(self, occupancy.layout());
-        let busy = occupancy.busy_rows();
-        let chosen = &mut self.workspace.words[..busy.len()];
-        chosen.fill(0);
-        let len = u32::from(self.grid.side(0));
-        loop {
-            let along = walk.positions[0];
-            let mut pages = walk.free(busy, len - along.at * along.step);
-            draft.poll();
-            if pages != 0 {
-                let count = pages.count_ones();
-                if count > missing {
-                    pages = if along.down {
-                        lowest(pages.reverse_bits(), missing).reverse_bits()
-                    } else {
-                        lowest(pages, missing)
-                    };
-                }
-                missing = missing.saturating_sub(count);
-                walk.choose(pages, chosen);
+/// Takes the first free pages.
+pub(super) fn propose(
+    site: &Site<'_>,
+    workspace: &mut Workspace<'_>,
+    request: &Request,
+    draft: &mut Draft<'_, '_>,
+    order: PageOrder,
+    exponent: u64,
+) -> bool {
+    let (occupancy, grid) = (site.occupancy, site.grid());
+    let pages = Pages::new(grid, exponent);
+    let mut missing = request.processors.div_ceil(pages.size);
+    let mut walk = Walk::new(pages, order, occupancy.layout());
+    let busy = occupancy.busy_rows();
+    let chosen = &mut workspace.words[..busy.len()];
+    chosen.fill(0);
+    let len = u32::from(grid.side(0));
+    loop {
+        let along = walk.positions[0];
+        let mut pages = walk.free(busy, len - along.at * along.step);
+        draft.poll();
+        if pages != 0 {
+            let count = pages.count_ones();
+            if count > missing {
+                pages = if along.down {
+                    lowest(pages.reverse_bits(), missing).reverse_bits()
+                } else {
+                    lowest(pages, missing)
+                };
             }
-            if missing == 0 || !walk.step() {
-                break;
-            }
+            missing = missing.saturating_sub(count);
+            walk.choose(pages, chosen);
         }
-        if missing > 0 {
-            return false;
+        if missing == 0 || !walk.step() {
+            break;
         }
-        Gather::new(self.grid, draft).bits(occupancy, chosen);
-        true
     }
+    if missing > 0 {
+        return false;
+    }
+    Gather::new(*grid, draft).bits(occupancy, chosen);
+    true
 }

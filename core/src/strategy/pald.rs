@@ -70,19 +70,14 @@
 //! # Ok::<(), Refusal>(())
 //! ```
 
-use super::Strategy;
-use super::common::demand_of_area;
-use crate::draft::Draft;
-use crate::error::Refusal;
+use super::{Draft, Request, Site, Workspace};
 use crate::mesh::{Coord, Sides, Submesh};
-use crate::occupancy::Occupancy;
-use crate::request::Request;
 use crate::search::selection::Selection;
 use crate::word::Word;
 
 /// Where a part is placed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Fit {
+pub(super) enum Fit {
     First,
     Best,
 }
@@ -117,8 +112,7 @@ impl Parts<'_, '_, '_, '_> {
             Some(Submesh { base, sides })
         });
         if let Some(part) = part {
-            self.selection.fill(part);
-            self.draft.push(part);
+            self.selection.take(part, self.draft);
         }
         part.is_some()
     }
@@ -164,43 +158,22 @@ impl Parts<'_, '_, '_, '_> {
     }
 }
 
-/// Defines the strategies: their names, and where they place a part.
-macro_rules! splitting {
-    ($($name:ident: $fit:expr;)*) => { $(
-        simple_strategy! { $name, mesh: Mesh }
-
-        impl Strategy for $name<'_> {
-            fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-                demand_of_area(request, &self.mesh.grid())
-            }
-
-            fn takes_any(&self) -> bool {
-                true
-            }
-
-            fn propose(
-                &mut self,
-                occupancy: &Occupancy<'_>,
-                request: &Request,
-                draft: &mut Draft<'_, '_>,
-            ) -> bool {
-                let words = occupancy.busy_rows().len();
-                let (selected, scratch) = self.workspace.words.split_at_mut(words);
-                let mut parts = Parts {
-                    fit: $fit,
-                    may_rotate: request.may_rotate(),
-                    mesh: self.mesh.sides(),
-                    selection: Selection::new(occupancy, selected),
-                    scratch,
-                    draft,
-                };
-                parts.take_all(request.sides())
-            }
-        }
-    )* };
-}
-
-splitting! {
-    PaldFf: Fit::First;
-    PaldBf: Fit::Best;
+/// Takes the request whole or in parts.
+pub(super) fn propose(
+    site: &Site<'_>,
+    workspace: &mut Workspace<'_>,
+    request: &Request,
+    draft: &mut Draft<'_, '_>,
+    fit: Fit,
+) -> bool {
+    let (selection, scratch) = Selection::with_scratch(site.occupancy, workspace.words);
+    let mut parts = Parts {
+        fit,
+        may_rotate: request.may_rotate(),
+        mesh: Sides::of_plane(site.grid()),
+        selection,
+        scratch,
+        draft,
+    };
+    parts.take_all(request.sides())
 }

@@ -62,63 +62,45 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::Strategy;
-use super::common::demand_of_processors;
-use crate::draft::Draft;
-use crate::error::Refusal;
-use crate::mesh::Submesh;
-use crate::occupancy::Occupancy;
-use crate::request::Request;
+use super::{Draft, Request, Site, Workspace};
+use crate::mesh::{Sides, Submesh};
 use crate::search::selection::Selection;
 
-simple_strategy! {
-    /// Parallel layout.
-    ParallelLayout, mesh: Mesh
-}
-
-impl Strategy for ParallelLayout<'_> {
-    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        demand_of_processors(request, &self.mesh.grid())
+/// Takes processors above and below the middle.
+pub(super) fn propose(
+    site: &Site<'_>,
+    workspace: &mut Workspace<'_>,
+    request: &Request,
+    draft: &mut Draft<'_, '_>,
+) -> bool {
+    let occupancy = site.occupancy;
+    let sides = Sides::of_plane(site.grid());
+    let middle = sides.h / 2;
+    let below = Submesh::new(0, 0, sides.w, middle);
+    let above = Submesh::new(0, middle, sides.w, sides.h - middle);
+    let mut selection = Selection::new(occupancy, workspace.words);
+    // A mesh of one row has no half below.
+    let free_below = if middle > 0 {
+        selection.free_in(below)
+    } else {
+        0
+    };
+    let free_above = occupancy.free() - free_below;
+    let (more, fewer) = (request.processors.div_ceil(2), request.processors / 2);
+    let (in_below, in_above) = if free_below >= free_above {
+        (more, fewer)
+    } else {
+        (fewer, more)
+    };
+    // If one half has too few, the other supplies the rest.
+    let lacking_below = in_below.saturating_sub(free_below);
+    let lacking_above = in_above.saturating_sub(free_above);
+    let from_below = in_below - lacking_below + lacking_above;
+    let from_above = in_above - lacking_above + lacking_below;
+    let mut selected = selection.fill_columns(above, from_above, false);
+    if middle > 0 {
+        selected += selection.fill_columns(below, from_below, true);
     }
-
-    fn takes_any(&self) -> bool {
-        true
-    }
-
-    fn propose(
-        &mut self,
-        occupancy: &Occupancy<'_>,
-        request: &Request,
-        draft: &mut Draft<'_, '_>,
-    ) -> bool {
-        let sides = self.mesh.sides();
-        let middle = sides.h / 2;
-        let below = Submesh::new(0, 0, sides.w, middle);
-        let above = Submesh::new(0, middle, sides.w, sides.h - middle);
-        let mut selection = Selection::new(occupancy, self.workspace.words);
-        // A mesh of one row has no half below.
-        let free_below = if middle > 0 {
-            selection.free_in(below)
-        } else {
-            0
-        };
-        let free_above = occupancy.free() - free_below;
-        let (more, fewer) = (request.processors.div_ceil(2), request.processors / 2);
-        let (in_below, in_above) = if free_below >= free_above {
-            (more, fewer)
-        } else {
-            (fewer, more)
-        };
-        // If one half has too few, the other supplies the rest.
-        let lacking_below = in_below.saturating_sub(free_below);
-        let lacking_above = in_above.saturating_sub(free_above);
-        let from_below = in_below - lacking_below + lacking_above;
-        let from_above = in_above - lacking_above + lacking_below;
-        let mut selected = selection.fill_columns(above, from_above, false);
-        if middle > 0 {
-            selected += selection.fill_columns(below, from_below, true);
-        }
-        selection.propose(draft);
-        selected == request.processors
-    }
+    selection.propose(draft);
+    selected == request.processors
 }

@@ -51,44 +51,16 @@
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg32;
 
-use super::common::demand_of_processors;
-use super::{Strategy, Workspace};
+use super::keeps::Keeps;
+use super::{Draft, Gather, Request, Site, Workspace};
 #[cfg(feature = "restore")]
 use crate::checkpoint::{Reader, RestoreError, Writer};
-use crate::draft::Draft;
-use crate::error::{ConfigureError, Refusal};
-use crate::grid::Grid;
 use crate::occupancy::Occupancy;
-use crate::request::Request;
-use crate::search::gather::Gather;
 use crate::word::{WORD_BITS, Word};
-
-/// Random.
-#[derive(Debug)]
-pub(super) struct Random<'m> {
-    grid: Grid,
-    draws: Draws,
-    pub(super) workspace: Workspace<'m>,
-}
-
-impl<'m> Random<'m> {
-    /// The strategy on this machine.
-    pub(super) fn new(
-        grid: Grid,
-        workspace: Workspace<'m>,
-        seed: u64,
-    ) -> Result<Self, ConfigureError> {
-        Ok(Random {
-            grid,
-            draws: Draws::new(seed),
-            workspace,
-        })
-    }
-}
 
 /// The numbers that are drawn.
 #[derive(Clone, Debug)]
-struct Draws {
+pub(super) struct Draws {
     seed: u64,
     generator: Pcg32,
     /// How many numbers were drawn. With the seed this gives the state of the generator, which does
@@ -97,7 +69,7 @@ struct Draws {
 }
 
 impl Draws {
-    fn new(seed: u64) -> Self {
+    pub(super) fn new(seed: u64) -> Self {
         Draws {
             seed,
             generator: Pcg32::seed_from_u64(seed),
@@ -143,91 +115,89 @@ impl Draws {
     }
 }
 
-impl Strategy for Random<'_> {
-    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        demand_of_processors(request, &self.grid)
-    }
-
-    fn takes_any(&self) -> bool {
-        true
-    }
-
-    fn propose(
-        &mut self,
-        occupancy: &Occupancy<'_>,
-        request: &Request,
-        draft: &mut Draft<'_, '_>,
-    ) -> bool {
-        let (mut missing, mut left) = (request.processors, occupancy.free());
-        // An attempt that fails draws nothing. Any other succeeds, as the pool has a block for each
-        // processor.
-        if missing > left {
-            return false;
-        }
-        let mut gather = Gather::new(self.grid, draft);
-        for (row, busy) in (0..).zip(occupancy.busy_rows().chunks_exact(occupancy.stride())) {
-            // A run of neighbours that were drawn.
-            let mut run = 0..0;
-            for (first, busy) in (0..).step_by(WORD_BITS as usize).zip(busy) {
-                // Padding is busy.
-                let free = !busy;
-                if free == 0 || missing == 0 {
-                    continue;
-                }
-                let mut chosen = self.draws.sample(free, missing, left);
-                missing -= chosen.count_ones();
-                left -= free.count_ones();
-                while chosen != 0 {
-                    let zeros = chosen.trailing_zeros();
-                    let start = first + zeros;
-                    if start > run.end {
-                        if !run.is_empty() {
-                            gather.push(row, run);
-                        }
-                        run = start..0;
-                    }
-                    run.end = start + (chosen >> zeros).trailing_ones();
-                    // The addition carries through the lowest run.
-                    chosen &= chosen.wrapping_add(1 << zeros);
-                }
-            }
-            if !run.is_empty() {
-                gather.push(row, run);
-            }
-        }
-        gather.finish();
-        missing == 0
-    }
-
-    /// Draws nothing: the answer of a supposition does not depend on the choice, and later draws
-    /// must not change.
-    fn suppose(
-        &mut self,
-        supposed: &Occupancy<'_>,
-        request: &Request,
-        draft: &mut Draft<'_, '_>,
-    ) -> bool {
-        let draws = self.draws.clone();
-        let found = self.propose(supposed, request, draft);
-        self.draws = draws;
-        found
-    }
-
-    fn rebuild(&mut self, _: &Occupancy<'_>) {
-        self.draws = Draws::new(self.draws.seed);
+impl Keeps for Draws {
+    fn rebuild(&mut self, _: &mut Workspace<'_>, _: &Occupancy<'_>) {
+        *self = Draws::new(self.seed);
     }
 
     #[cfg(feature = "restore")]
     fn save(&self, state: &mut Writer<'_>) {
-        state.put(&self.draws.count);
+        state.put(&self.count);
     }
 
     #[cfg(feature = "restore")]
-    fn restore(&mut self, state: &mut Reader<'_>) -> Result<(), RestoreError> {
+    fn restore(
+        &mut self,
+        _: &mut Workspace<'_>,
+        state: &mut Reader<'_>,
+    ) -> Result<(), RestoreError> {
         let count = state.take()?;
-        self.draws = Draws::new(self.draws.seed);
-        self.draws.generator.advance(count);
-        self.draws.count = count;
+        *self = Draws::new(self.seed);
+        self.generator.advance(count);
+        self.count = count;
         Ok(())
     }
+}
+
+/// Takes processors that are drawn. Only a search whose blocks may be granted draws: other answers
+/// do not depend on the choice, and later draws must not change.
+pub(super) fn propose(
+    draws: &mut Draws,
+    site: &Site<'_>,
+    _: &mut Workspace<'_>,
+    request: &Request,
+    draft: &mut Draft<'_, '_>,
+) -> bool {
+    // An attempt that fails draws nothing. Any other succeeds, as the pool has a block for each
+    // processor.
+    if request.processors > site.occupancy.free() {
+        return false;
+    }
+    if site.is_question || site.is_supposed() {
+        draw(&mut draws.clone(), site.occupancy, request, draft)
+    } else {
+        draw(draws, site.occupancy, request, draft)
+    }
+}
+
+fn draw(
+    draws: &mut Draws,
+    occupancy: &Occupancy<'_>,
+    request: &Request,
+    draft: &mut Draft<'_, '_>,
+) -> bool {
+    let (mut missing, mut left) = (request.processors, occupancy.free());
+    let mut gather = Gather::new(*occupancy.grid(), draft);
+    for (row, busy) in (0..).zip(occupancy.busy_rows().chunks_exact(occupancy.stride())) {
+        // A run of neighbours that were drawn.
+        let mut run = 0..0;
+        for (first, busy) in (0..).step_by(WORD_BITS as usize).zip(busy) {
+            // Padding is busy.
+            let free = !busy;
+            if free == 0 || missing == 0 {
+                continue;
+            }
+            let mut chosen = draws.sample(free, missing, left);
+            missing -= chosen.count_ones();
+            left -= free.count_ones();
+            while chosen != 0 {
+                let zeros = chosen.trailing_zeros();
+                let start = first + zeros;
+                if start > run.end {
+                    if !run.is_empty() {
+                        gather.push(row, run);
+                    }
+                    run = start..0;
+                }
+                run.end = start + (chosen >> zeros).trailing_ones();
+                // The addition carries through the lowest run.
+                chosen &= chosen.wrapping_add(1 << zeros);
+            }
+        }
+        if !run.is_empty() {
+            gather.push(row, run);
+        }
+    }
+    gather.finish();
+    missing == 0
 }

@@ -106,88 +106,45 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::Strategy;
-use crate::draft::Draft;
+use super::facts::along_longer_side;
+pub(super) use super::keeps::Bounds;
+use super::{Draft, Request, Site, Workspace};
 use crate::error::Refusal;
+use crate::grid::{Block, Grid};
 use crate::mesh::Sides;
-use crate::occupancy::Occupancy;
-use crate::request::Request;
 use crate::search::boxes::first_of_sides;
-use crate::search::columns::Scratch;
-use crate::search::few::blocks_for_first_fit;
-use crate::search::shapes::{all_shapes, folds};
+pub(super) use crate::search::shapes::{all_shapes, folds};
 
-/// Defines strategies by the shapes that they try, and the sides that they surely find.
-macro_rules! shape_strategies {
-    ($(
-        $(#[$meta:meta])*
-        $name:ident: $shapes:path,
-        recognizes: |$request:ident, $sides:ident, $mesh:ident| $found:expr;
-    )*) => { $(
-        simple_strategy! {
-            $(#[$meta])*
-            $name, mesh: Mesh
-        }
-
-        impl Strategy for $name<'_> {
-            #[inline(never)]
-            fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-                let mesh = self.mesh.sides();
-                let mut shapes = $shapes(request, mesh);
-                let fitting = shapes.find(|sides| sides.fits_in(mesh));
-                fitting.map(Sides::area).ok_or(Refusal::NeverFits)
-            }
-
-            fn recognizes(&self, $request: &Request, $sides: Sides) -> bool {
-                let $mesh = self.mesh.sides();
-                $found
-            }
-
-            fn blocks_unmarked(&self) -> usize {
-                blocks_for_first_fit(&self.mesh.grid())
-            }
-
-            fn propose(
-                &mut self,
-                occupancy: &Occupancy<'_>,
-                request: &Request,
-                draft: &mut Draft<'_, '_>,
-            ) -> bool {
-                let mut shapes = $shapes(request, self.mesh.sides());
-                let (rule, words) = (self.workspace.rule(), &mut *self.workspace.words);
-                let found = shapes.find_map(|Sides { w, h }| {
-                    first_of_sides(occupancy, &[w, h], rule, Scratch::Kept(words), draft)
-                });
-                found.map(|block| draft.push(block)).is_some()
-            }
-
-            keep_bounds!();
-        }
-    )* };
+/// The demand of a strategy that tries these shapes: the size of the first one that fits.
+#[inline(never)]
+pub(super) fn first_fitting<I: Iterator<Item = Sides>>(
+    request: &Request,
+    grid: &Grid,
+    shapes: fn(&Request, Sides) -> I,
+) -> Result<u32, Refusal> {
+    let mesh = Sides::of_plane(grid);
+    let mut fitting = shapes(request, mesh).filter(|sides| sides.fits_in(mesh));
+    fitting.next().map(Sides::area).ok_or(Refusal::NeverFits)
 }
 
-shape_strategies! {
-    /// Fixed orientation.
-    FixedOrientation: turned, recognizes: |request, sides, mesh| {
-        turned(request, mesh).next() == Some(sides)
-    };
-    /// FlexFold.
-    FlexFold: folds, recognizes: |request, sides, _mesh| request.allows(sides);
-    /// All shapes first fit.
-    AllShapes: all_shapes, recognizes: |request, sides, _mesh| request.allows(sides);
+/// The first place for the first of these shapes that has one.
+pub(super) fn place<I: Iterator<Item = Sides>>(
+    bounds: &mut Bounds,
+    site: &Site<'_>,
+    workspace: &mut Workspace<'_>,
+    request: &Request,
+    draft: &mut Draft<'_, '_>,
+    shapes: fn(&Request, Sides) -> I,
+) -> Option<Block> {
+    let rule = workspace.rule();
+    let mut shapes = shapes(request, Sides::of_plane(site.grid()));
+    shapes.find_map(|Sides { w, h }| {
+        let scratch = bounds.scratch(workspace.words);
+        first_of_sides(site.occupancy, &[w, h], rule, scratch, draft)
+    })
 }
 
 /// The request as fixed orientation places it.
-fn turned(request: &Request, mesh: Sides) -> impl Iterator<Item = Sides> + use<> {
-    let sides = request.sides();
-    let agrees = if mesh.w >= mesh.h {
-        sides.w >= sides.h
-    } else {
-        sides.h >= sides.w
-    };
-    core::iter::once(if agrees || !request.may_rotate() {
-        sides
-    } else {
-        sides.rotated()
-    })
+pub(super) fn along_longer(request: &Request, mesh: Sides) -> impl Iterator<Item = Sides> + use<> {
+    core::iter::once(along_longer_side(request, mesh))
 }

@@ -5,19 +5,33 @@
 /// `mod NAME = "FEATURE" { .. }` has the strategies whose code is in the file NAME, and the cargo
 /// feature that builds the file.
 ///
-/// An entry has the strategy's documentation, its type and its name. Then follow its abbreviations
-/// in the papers, the machines it serves ([`Serves`](super::Serves)), whether it is complete, what
-/// a job holds ([`Holds`](super::Holds)), the memory it needs
+/// An entry has the strategy's documentation, its [`StrategyKind`](super::StrategyKind) and its
+/// name. `decides` says how it decides:
+///
+/// - `facts`: the fields of [`Facts`](super::Facts) that are not the default;
+/// - `keeps`: the type of what it keeps between decisions ([`Keeps`](super::keeps::Keeps)), and how
+///   it is made. Most strategies keep nothing;
+/// - `demand`: a function of the request and the grid, in `demand.rs` or in the file of the
+///   strategy; `of machine` passes the description as well;
+/// - `place`: the function of the file that finds the block of a contiguous strategy. It takes what
+///   the strategy keeps, the [`Site`](super::Site), the workspace, the request and the draft. Any
+///   other strategy has `propose`, which writes into the draft, and returns whether it found a
+///   place.
+///
+/// Arguments in parentheses follow the others. They may name parameters of the strategy and what
+/// its file shows; `grid` is the machine.
+///
+/// Then follow the abbreviations in the papers, the machines it serves ([`Serves`](super::Serves)),
+/// whether it is complete, what a job holds ([`Holds`](super::Holds)), the memory it needs
 /// ([`StrategyMemory`](super::workspace::StrategyMemory)), how it lays a shape
 /// ([`Lays`](crate::Lays)), and its source. The place of an entry is the number on the wire, so new
 /// entries go to the end.
 ///
 /// # Parameters
 ///
-/// Most strategies take none. The others have, after the type, the fields of their
-/// [`StrategyKind`](super::StrategyKind), each with its default: `{ seed: u64 = 0 }`. Numbers are
-/// `u64`. The fields are passed to `new` of the type in this order, after the grid and the
-/// workspace. The machines served may depend on them: `MultiplesOf { exponent }`.
+/// Most strategies take none. The others have, after the kind, its fields, each with its default:
+/// `{ seed: u64 = 0 }`. Numbers are `u64`. The machines served may depend on them: `MultiplesOf {
+/// exponent }`.
 ///
 /// `forms` lists how the strategy is written with parameters:
 /// `"random:seed=SEED" { seed: value } in 1..=u64::MAX`. The capitals at the end stand for a whole
@@ -28,10 +42,14 @@
 ///
 /// `$dollar` is passed on for those who define a macro from the table.
 macro_rules! table {
-    ($make:ident $($dollar:tt)?) => { $make! { (value $($dollar)?)
+    ($make:ident $($dollar:tt)?) => { $make! { (value grid $($dollar)?)
         mod first_fit = "first-fit" {
             /// First fit.
             FirstFit = "first-fit" {
+                decides: {
+                    facts: { recognizes: AsNamed, blocks_unmarked: few_for_first_fit(grid) },
+                    keeps: Bounds = Bounds, demand: as_named, place: place,
+                },
                 aliases: ["ff"], serves: AnyGrid, complete: false, holds: OneBlock, needs: Scratch,
                 lays: Box { turns: false, rings: true },
                 source: "Zhu 1992, Efficient Processor Allocation Strategies for Mesh-Connected \
@@ -41,6 +59,10 @@ macro_rules! table {
         mod adaptive_scan = "adaptive-scan" {
             /// Adaptive scan.
             AdaptiveScan = "adaptive-scan" {
+                decides: {
+                    facts: { recognizes: AnyOrientation, blocks_unmarked: few_for_first_fit(grid) },
+                    keeps: Bounds = Bounds, demand: in_any_order, place: place,
+                },
                 aliases: ["as"], serves: AnyGrid, complete: true, holds: OneBlock, needs: Scratch,
                 lays: Box { turns: true, rings: true },
                 source: "Ding and Bhuyan 1993, An Adaptive Submesh Allocation Strategy for \
@@ -50,6 +72,11 @@ macro_rules! table {
         mod free_submesh_list = "free-submesh-list" {
             /// Free submesh list.
             FreeSubmeshList = "free-submesh-list" {
+                decides: {
+                    facts: { recognizes: AnyOrientation, blocks_unmarked: usize::MAX },
+                    keeps: FreeSubmeshList = FreeSubmeshList::new(grid),
+                    demand: in_any_order, propose: propose,
+                },
                 aliases: ["fsl"], serves: MeshOrFewDimensions, complete: true,
                 holds: OneBlock, needs: List,
                 lays: Box { turns: true, rings: true },
@@ -60,6 +87,7 @@ macro_rules! table {
         mod naive = "naive" {
             /// Naive, non-contiguous.
             Naive = "naive" {
+                decides: { facts: { takes_any: true }, demand: processors, propose: propose },
                 aliases: [], serves: AnyGrid, complete: true, holds: Processors, needs: Nothing,
                 lays: Anywhere,
                 source: "Lo, Windisch, Liu and Nitzberg 1997, Noncontiguous Processor Allocation \
@@ -70,6 +98,7 @@ macro_rules! table {
         mod buddy = "buddy" {
             /// Two-dimensional buddy.
             Buddy = "buddy" {
+                decides: { facts: { blocks_unmarked: PENDING_MAX }, demand: square, place: place },
                 aliases: ["2db"], serves: PowerOfTwoMesh, complete: false,
                 holds: OneBlock, needs: Scratch,
                 lays: Box { turns: true, rings: false },
@@ -81,6 +110,7 @@ macro_rules! table {
         mod frame_sliding = "frame-sliding" {
             /// Frame sliding.
             FrameSliding = "frame-sliding" {
+                decides: { facts: { finds_again: FromFirstFree }, demand: as_named, place: place },
                 aliases: ["fs"], serves: Mesh, complete: false, holds: OneBlock, needs: Nothing,
                 lays: Box { turns: false, rings: true },
                 source: "Chuang and Tzeng 1991, An Efficient Submesh Allocation Strategy for Mesh \
@@ -90,6 +120,7 @@ macro_rules! table {
         mod best_fit = "best-fit" {
             /// Best fit.
             BestFit = "best-fit" {
+                decides: { facts: { recognizes: AsNamed }, demand: as_named, place: place },
                 aliases: ["bf"], serves: MeshOrAnyGrid, complete: false,
                 holds: OneBlock, needs: Scratch,
                 lays: Box { turns: false, rings: true },
@@ -100,6 +131,9 @@ macro_rules! table {
         mod busy_list = "busy-list" {
             /// Busy list.
             BusyList = "busy-list" {
+                decides: {
+                    facts: { recognizes: AnyOrientation }, demand: in_any_order, place: place,
+                },
                 aliases: ["bl"], serves: MeshOrAnyGrid, complete: true,
                 holds: OneBlock, needs: Scratch,
                 lays: Box { turns: true, rings: true },
@@ -111,6 +145,11 @@ macro_rules! table {
         mod shapes = "shapes" {
             /// Fixed orientation.
             FixedOrientation = "fixed-orientation" {
+                decides: {
+                    facts: { recognizes: AlongLonger, blocks_unmarked: few_for_first_fit(grid) },
+                    keeps: Bounds = Bounds,
+                    demand: first_fitting(along_longer), place: place(along_longer),
+                },
                 aliases: ["fo"], serves: Mesh, complete: false, holds: OneBlock, needs: Scratch,
                 lays: Box { turns: true, rings: false },
                 source: "Chang and Mohapatra, An Integrated Processor Management Scheme for the \
@@ -118,6 +157,10 @@ macro_rules! table {
             }
             /// Flexible folding.
             FlexFold = "flex-fold" {
+                decides: {
+                    facts: { recognizes: AnyOrientation, blocks_unmarked: few_for_first_fit(grid) },
+                    keeps: Bounds = Bounds, demand: first_fitting(folds), place: place(folds),
+                },
                 aliases: ["flex"], serves: Mesh, complete: true, holds: OneBlock, needs: Scratch,
                 lays: Box { turns: true, rings: false },
                 source: "Gupta and Jayendran 1996, A Flexible Processor Allocation Strategy for \
@@ -125,6 +168,11 @@ macro_rules! table {
             }
             /// All shapes first fit.
             AllShapes = "all-shapes" {
+                decides: {
+                    facts: { recognizes: AnyOrientation, blocks_unmarked: few_for_first_fit(grid) },
+                    keeps: Bounds = Bounds,
+                    demand: first_fitting(all_shapes), place: place(all_shapes),
+                },
                 aliases: ["asff"], serves: Mesh, complete: true, holds: OneBlock, needs: Scratch,
                 lays: Box { turns: true, rings: false },
                 source: "Ababneh, Bani-Mohammad and Ould-Khaoua 2010, All Shapes Contiguous \
@@ -135,6 +183,10 @@ macro_rules! table {
         mod tree_collapsing = "tree-collapsing" {
             /// Extended tree collapsing, complete.
             TreeCollapsing = "tree-collapsing" {
+                decides: {
+                    facts: { recognizes: AnyOrientation }, keeps: Failed = Failed::default(),
+                    demand: in_every_order, place: place(requested),
+                },
                 aliases: ["tc"], serves: AnyGrid, complete: true,
                 holds: OneBlock, needs: TwiceScratch,
                 lays: Box { turns: true, rings: false },
@@ -142,12 +194,20 @@ macro_rules! table {
             }
             /// Extended tree collapsing, as printed.
             TreeCollapsingPrinted = "tree-collapsing-printed" {
+                decides: {
+                    keeps: Failed = Failed::default(),
+                    demand: left_to_right, place: place_left_to_right,
+                },
                 aliases: [], serves: AnyGrid, complete: false, holds: OneBlock, needs: TwiceScratch,
                 lays: Box { turns: false, rings: false },
                 source: "Chuang and Wu, Processor Allocation in k-ary n-cube Multiprocessors"
             }
             /// Free list.
             FreeList = "free-list" {
+                decides: {
+                    keeps: Failed = Failed::default(),
+                    demand: of_other(rounded), place: place(rounded),
+                },
                 aliases: [], serves: PowerOfTwoCube, complete: false,
                 holds: OneBlock, needs: TwiceScratch,
                 lays: Box { turns: true, rings: false },
@@ -156,6 +216,9 @@ macro_rules! table {
             }
             /// Sniffing.
             Sniffing = "sniffing" {
+                decides: {
+                    keeps: Failed = Failed::default(), demand: of_other(cubic), place: place_cubic,
+                },
                 aliases: [], serves: Cube, complete: false, holds: OneBlock, needs: TwiceScratch,
                 lays: Box { turns: true, rings: false },
                 source: "Gautam and Chaudhary 1993, Subcube Allocation Strategies in a K-ary \
@@ -163,6 +226,10 @@ macro_rules! table {
             }
             /// k-ary partner.
             Partner = "partner" {
+                decides: {
+                    keeps: Failed = Failed::default(),
+                    demand: whole_dimensions, place: place_whole_dimensions,
+                },
                 aliases: [], serves: Cube, complete: false, holds: OneBlock, needs: TwiceScratch,
                 lays: Box { turns: true, rings: false },
                 source: "Windisch, Lo and Bose 1995, Contiguous and Non-Contiguous Processor \
@@ -176,6 +243,10 @@ macro_rules! table {
                 /// seed for each replication ([`StrategyKind::seeded`]).
                 seed: u64 = 0,
             } = "random" {
+                decides: {
+                    facts: { takes_any: true }, keeps: Draws = Draws::new(seed),
+                    demand: processors, propose: propose,
+                },
                 aliases: [], serves: AnyGrid, complete: true, holds: Processors, needs: Nothing,
                 lays: Anywhere,
                 forms: "random:seed=SEED" { seed: value } in 1..=u64::MAX,
@@ -187,6 +258,7 @@ macro_rules! table {
         mod l_shape = "l-shape" {
             /// L-shaped submeshes.
             LShape = "l-shape" {
+                decides: { demand: rectangle_or_ell, propose: propose },
                 aliases: ["lssa"], serves: Mesh, complete: true,
                 holds: TwoBlocks, needs: TwiceScratch,
                 lays: InBlocks,
@@ -198,6 +270,10 @@ macro_rules! table {
         mod neighbor = "neighbor" {
             /// Neighbour allocation.
             Neighbor = "neighbor" {
+                decides: {
+                    facts: { recognizes: AsNamedIfFixed },
+                    demand: processors_or_shape, propose: propose,
+                },
                 aliases: ["nas"], serves: Mesh, complete: true,
                 holds: Processors, needs: TwiceScratch,
                 lays: Connected,
@@ -208,6 +284,7 @@ macro_rules! table {
         mod multiple_buddy = "multiple-buddy" {
             /// Multiple buddy.
             MultipleBuddy = "multiple-buddy" {
+                decides: { facts: { takes_any: true }, demand: processors, propose: propose },
                 aliases: ["mbs"], serves: Mesh, complete: true,
                 holds: Processors, needs: TwiceScratch,
                 lays: Anywhere,
@@ -226,6 +303,10 @@ macro_rules! table {
                 /// requests, but by less than a page.
                 exponent: u64 = 0,
             } = "paging" {
+                decides: {
+                    facts: { takes_any: exponent == 0 },
+                    demand: pages(exponent), propose: propose(order, exponent),
+                },
                 aliases: [], serves: MultiplesOf { exponent }, complete: true,
                 holds: Processors, needs: Scratch,
                 lays: Anywhere,
@@ -241,6 +322,7 @@ macro_rules! table {
         mod binary_tree = "binary-tree" {
             /// Binary tree.
             BinaryTree = "binary-tree" {
+                decides: { demand: processors, propose: propose(Form::One, Order::LeftFirst) },
                 aliases: ["bt"], serves: HalvableMesh, complete: false,
                 holds: Processors, needs: Scratch,
                 lays: Anywhere,
@@ -251,6 +333,9 @@ macro_rules! table {
                 /// How many free processors the halves of a rectangle may differ by.
                 tolerance: u64 = 256,
             } = "static-binary-tree" {
+                decides: {
+                    demand: processors, propose: propose(Form::One, Order::Tolerance(tolerance)),
+                },
                 aliases: ["sbt"], serves: HalvableMesh, complete: false,
                 holds: Processors, needs: Scratch,
                 lays: Anywhere,
@@ -263,6 +348,7 @@ macro_rules! table {
                 /// millionths.
                 ratio: u64 = 500_000,
             } = "dynamic-binary-tree" {
+                decides: { demand: processors, propose: propose(Form::One, Order::Ratio(ratio)) },
                 aliases: ["dbt"], serves: HalvableMesh, complete: false,
                 holds: Processors, needs: Scratch,
                 lays: Anywhere,
@@ -271,6 +357,10 @@ macro_rules! table {
             }
             /// Independent binary tree.
             IndependentBinaryTree = "independent-binary-tree" {
+                decides: {
+                    facts: { takes_any: true },
+                    demand: processors, propose: propose(INDEPENDENT, Order::LeftFirst),
+                },
                 aliases: ["ind-bt"], serves: HalvableMesh, complete: true,
                 holds: Processors, needs: TwiceScratch,
                 lays: Anywhere,
@@ -281,6 +371,10 @@ macro_rules! table {
                 /// How many free processors the halves of a rectangle may differ by.
                 tolerance: u64 = 256,
             } = "independent-static-binary-tree" {
+                decides: {
+                    facts: { takes_any: true },
+                    demand: processors, propose: propose(INDEPENDENT, Order::Tolerance(tolerance)),
+                },
                 aliases: ["ind-sbt"], serves: HalvableMesh, complete: true,
                 holds: Processors, needs: TwiceScratch,
                 lays: Anywhere,
@@ -294,6 +388,10 @@ macro_rules! table {
                 /// millionths.
                 ratio: u64 = 500_000,
             } = "independent-dynamic-binary-tree" {
+                decides: {
+                    facts: { takes_any: true },
+                    demand: processors, propose: propose(INDEPENDENT, Order::Ratio(ratio)),
+                },
                 aliases: ["ind-dbt"], serves: HalvableMesh, complete: true,
                 holds: Processors, needs: TwiceScratch,
                 lays: Anywhere,
@@ -303,6 +401,10 @@ macro_rules! table {
             }
             /// Dependent binary tree.
             DependentBinaryTree = "dependent-binary-tree" {
+                decides: {
+                    facts: { takes_any: true },
+                    demand: processors, propose: propose(DEPENDENT, Order::LeftFirst),
+                },
                 aliases: ["d-bt"], serves: HalvableMesh, complete: true,
                 holds: Processors, needs: TwiceScratch,
                 lays: Anywhere,
@@ -313,6 +415,10 @@ macro_rules! table {
                 /// How many free processors the halves of a rectangle may differ by.
                 tolerance: u64 = 256,
             } = "dependent-static-binary-tree" {
+                decides: {
+                    facts: { takes_any: true },
+                    demand: processors, propose: propose(DEPENDENT, Order::Tolerance(tolerance)),
+                },
                 aliases: ["d-sbt"], serves: HalvableMesh, complete: true,
                 holds: Processors, needs: TwiceScratch,
                 lays: Anywhere,
@@ -326,6 +432,10 @@ macro_rules! table {
                 /// millionths.
                 ratio: u64 = 500_000,
             } = "dependent-dynamic-binary-tree" {
+                decides: {
+                    facts: { takes_any: true },
+                    demand: processors, propose: propose(DEPENDENT, Order::Ratio(ratio)),
+                },
                 aliases: ["d-dbt"], serves: HalvableMesh, complete: true,
                 holds: Processors, needs: TwiceScratch,
                 lays: Anywhere,
@@ -335,6 +445,10 @@ macro_rules! table {
             }
             /// Spatially compact binary tree.
             CompactBinaryTree = "compact-binary-tree" {
+                decides: {
+                    facts: { takes_any: true },
+                    demand: processors, propose: propose(Form::First, Order::LeftFirst),
+                },
                 aliases: ["scbt"], serves: HalvableMesh, complete: true,
                 holds: Processors, needs: Scratch,
                 lays: Anywhere,
@@ -344,6 +458,7 @@ macro_rules! table {
         mod parallel_layout = "parallel-layout" {
             /// Parallel layout.
             ParallelLayout = "parallel-layout" {
+                decides: { facts: { takes_any: true }, demand: processors, propose: propose },
                 aliases: ["plas"], serves: Mesh, complete: true, holds: Processors, needs: Scratch,
                 lays: Anywhere,
                 source: "Mache, Lo, Livingston and Garg 1999, The Impact of Spatial Layout of \
@@ -359,6 +474,9 @@ macro_rules! table {
                 /// The line through all processors.
                 line: CurveLine = CurveLine::Neighbors,
             } = "curve" {
+                decides: {
+                    facts: { takes_any: true }, demand: processors, propose: propose(fit, line),
+                },
                 aliases: [], serves: HilbertCurve, complete: true, holds: Processors,
                 needs: Lengths,
                 lays: Anywhere,
@@ -389,6 +507,11 @@ macro_rules! table {
                 /// How many times a candidate is looked at in a decision, all candidates together.
                 budget: u64 = 64,
             } = "least-expected-blocking" {
+                decides: {
+                    facts: { recognizes: AnyOrientation, looks_ahead: true },
+                    keeps: Foresight = Foresight::new(grid, budget, false),
+                    demand: in_any_order, place: place,
+                },
                 aliases: ["leb"], serves: MeshOrFewDimensions, complete: true,
                 holds: OneBlock, needs: Foresight { budget },
                 lays: Box { turns: true, rings: true },
@@ -400,6 +523,11 @@ macro_rules! table {
                 /// How many times a candidate is looked at in a decision, all candidates together.
                 budget: u64 = 64,
             } = "leb-estimates" {
+                decides: {
+                    facts: { recognizes: AnyOrientation, looks_ahead: true },
+                    keeps: Foresight = Foresight::new(grid, budget, true),
+                    demand: in_any_order, place: place,
+                },
                 aliases: ["leb-e"], serves: MeshOrFewDimensions, complete: true,
                 holds: OneBlock, needs: ForesightWithEnds { budget },
                 lays: Box { turns: true, rings: true },
@@ -413,6 +541,10 @@ macro_rules! table {
                 /// Whether a side of the request may be folded.
                 fold: bool = false,
             } = "cubes" {
+                decides: {
+                    facts: { finds_again: AtItsPlace },
+                    demand: slice of machine (fold), propose: propose(fold),
+                },
                 aliases: [], serves: Cubes, complete: false, holds: Parts, needs: Cubes,
                 lays: InCubes { fold },
                 forms: "cubes:fold" { fold: true },
@@ -425,6 +557,7 @@ macro_rules! table {
         mod folding = "folding" {
             /// Folding.
             Folding = "folding" {
+                decides: { demand: folded of machine, place: place },
                 aliases: [], serves: TwoOrThreeDimensions, complete: true, holds: OneBlock,
                 needs: Scratch,
                 lays: Folded,
@@ -435,6 +568,7 @@ macro_rules! table {
         mod torus3d = "torus3d" {
             /// Fixed placements.
             Torus3d = "torus3d" {
+                decides: { demand: volume of machine, place: place },
                 aliases: [], serves: Placements, complete: true, holds: OneBlock, needs: Nothing,
                 lays: Box { turns: true, rings: false },
                 source: "Slurm 26.05, plugin topology/torus3d"
@@ -443,6 +577,10 @@ macro_rules! table {
         mod nearest = "nearest" {
             /// Gen-Alg.
             GenAlg = "gen-alg" {
+                decides: {
+                    facts: { takes_any: true },
+                    demand: processors, propose: propose(Centres::Free, Norm::L1),
+                },
                 aliases: [], serves: MeshOfTwoOrThreeDimensions, complete: true,
                 holds: Processors, needs: Coordinates,
                 lays: Anywhere,
@@ -452,6 +590,10 @@ macro_rules! table {
             }
             /// MM.
             Mm = "mm" {
+                decides: {
+                    facts: { takes_any: true },
+                    demand: processors, propose: propose(Centres::Crossings, Norm::L1),
+                },
                 aliases: [], serves: MeshOfTwoOrThreeDimensions, complete: true,
                 holds: Processors, needs: Coordinates,
                 lays: Anywhere,
@@ -462,6 +604,10 @@ macro_rules! table {
             }
             /// MC1x1.
             Mc1x1 = "mc1x1" {
+                decides: {
+                    facts: { takes_any: true },
+                    demand: processors, propose: propose(Centres::Free, Norm::LInfinity),
+                },
                 aliases: [], serves: MeshOfTwoOrThreeDimensions, complete: true,
                 holds: Processors, needs: Coordinates,
                 lays: Anywhere,
@@ -473,6 +619,7 @@ macro_rules! table {
         mod gabl = "gabl" {
             /// Greedy available busy list.
             Gabl = "gabl" {
+                decides: { facts: { takes_any: true }, demand: area, propose: propose },
                 aliases: [], serves: Mesh, complete: true, holds: Blocks, needs: TwiceScratch,
                 lays: InBlocks,
                 source: "Bani-Mohammad, Ould-Khaoua, Ababneh and Mackenzie 2006, Non-contiguous \
@@ -484,6 +631,7 @@ macro_rules! table {
         mod pald = "pald" {
             /// PALD, first fit.
             PaldFf = "pald-ff" {
+                decides: { facts: { takes_any: true }, demand: area, propose: propose(Fit::First) },
                 aliases: [], serves: Mesh, complete: true, holds: Blocks, needs: TwiceScratch,
                 lays: InBlocks,
                 source: "Bani-Ahmad 2010, Submesh Allocation in 2D-Mesh Multicomputers: \
@@ -492,6 +640,7 @@ macro_rules! table {
             }
             /// PALD, best fit.
             PaldBf = "pald-bf" {
+                decides: { facts: { takes_any: true }, demand: area, propose: propose(Fit::Best) },
                 aliases: [], serves: Mesh, complete: true, holds: Blocks, needs: TwiceScratch,
                 lays: InBlocks,
                 source: "Bani-Ahmad 2010, Submesh Allocation in 2D-Mesh Multicomputers: \

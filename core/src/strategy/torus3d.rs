@@ -62,78 +62,69 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::Strategy;
-use crate::draft::Draft;
+use super::{Draft, Request, Site, Workspace};
 use crate::error::Refusal;
 use crate::grid::{Block, Grid};
-use crate::machine::Placement;
-use crate::occupancy::Occupancy;
-use crate::request::Request;
+use crate::machine::{Description, Placement};
 
-simple_strategy! {
-    /// Fixed placements.
-    Torus3d, grid: Grid
+fn placements(machine: Option<&Description>) -> &[Placement] {
+    machine.map_or(&[], Description::placements)
 }
 
-impl Torus3d<'_> {
-    fn placements(&self) -> &[Placement] {
-        self.workspace
-            .machine()
-            .map_or(&[], |machine| machine.placements())
+/// The demand: a number of processors that a placement has, whatever the shape.
+pub(super) fn volume(
+    request: &Request,
+    _: &Grid,
+    machine: Option<&Description>,
+) -> Result<u32, Refusal> {
+    let wanted = request.processors;
+    if placements(machine).iter().any(|of| of.volume() == wanted) {
+        Ok(wanted)
+    } else {
+        Err(Refusal::NeverFits)
     }
 }
 
-impl Strategy for Torus3d<'_> {
-    /// Only the number of processors matters, not the shape.
-    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        let wanted = request.processors;
-        if self.placements().iter().any(|of| of.volume() == wanted) {
-            Ok(wanted)
-        } else {
-            Err(Refusal::NeverFits)
-        }
-    }
-
-    fn propose(
-        &mut self,
-        occupancy: &Occupancy<'_>,
-        request: &Request,
-        draft: &mut Draft<'_, '_>,
-    ) -> bool {
-        let wanted = request.processors;
-        let is_free = |block: &Block| {
-            draft.poll();
-            occupancy.is_free(*block)
-        };
-        // They are sorted by volume.
-        let larger = self.placements().iter().find(|of| of.volume() > wanted);
-        let mut best: Option<(u32, Block)> = None;
-        for placement in self.placements().iter().filter(|of| of.volume() == wanted) {
-            for place in anchors(placement, &self.grid).filter(is_free) {
-                // It counts no further than to the best one so far.
-                let most = best.map_or(u32::MAX, |(cost, _)| cost);
-                let broken = larger.into_iter().flat_map(|of| anchors(of, &self.grid));
-                let broken = broken
-                    .inspect(|_| draft.poll())
-                    .filter(|of| self.grid.overlap(*of, place))
-                    .filter(is_free)
-                    .take(most as usize);
-                let cost = broken.count() as u32;
-                if cost < most {
-                    best = Some((cost, place));
-                }
-                if cost == 0 {
-                    break;
-                }
+/// The anchor that breaks the fewest larger placements.
+pub(super) fn place(
+    site: &Site<'_>,
+    workspace: &mut Workspace<'_>,
+    request: &Request,
+    draft: &mut Draft<'_, '_>,
+) -> Option<Block> {
+    let (grid, wanted) = (site.grid(), request.processors);
+    let placements = placements(workspace.machine());
+    let is_free = |block: &Block| {
+        draft.poll();
+        site.occupancy.is_free(*block)
+    };
+    // They are sorted by volume.
+    let larger = placements.iter().find(|of| of.volume() > wanted);
+    let mut best: Option<(u32, Block)> = None;
+    for placement in placements.iter().filter(|of| of.volume() == wanted) {
+        for place in anchors(placement, grid).filter(is_free) {
+            // It counts no further than to the best one so far.
+            let most = best.map_or(u32::MAX, |(cost, _)| cost);
+            let broken = larger.into_iter().flat_map(|of| anchors(of, grid));
+            let broken = broken
+                .inspect(|_| draft.poll())
+                .filter(|of| grid.overlap(*of, place))
+                .filter(is_free)
+                .take(most as usize);
+            let cost = broken.count() as u32;
+            if cost < most {
+                best = Some((cost, place));
             }
-            // A later placement of the same volume does not replace it.
-            if best.is_some() {
+            if cost == 0 {
                 break;
             }
         }
-        let place = best.map(|(_, place)| place);
-        place.map(|place| draft.push(place)).is_some()
+        // A later placement of the same volume does not replace it.
+        if best.is_some() {
+            break;
+        }
     }
+    best.map(|(_, place)| place)
 }
 
 /// The places of a placement, in the order of its anchors: the highest dimension varies fastest.

@@ -143,226 +143,171 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use core::fmt;
-use core::marker::PhantomData;
-
-use super::common::{demand_left_to_right, demand_of_extents};
-use super::{Strategy, Workspace};
-use crate::draft::Draft;
-use crate::error::{ConfigureError, Refusal};
+use super::demand::{left_to_right, of_extents};
+use super::{Draft, Request, Site, Workspace};
+use crate::error::Refusal;
 use crate::grid::{Block, DIMENSIONS_MAX, Grid, Shape};
-use crate::mesh::Sides;
 use crate::notation::Notation;
-use crate::occupancy::Occupancy;
-use crate::request::Request;
+pub(super) use crate::search::failed::Failed;
 use crate::search::orders::Orders;
-use crate::search::tree::{Starts, TreeSearch, first_along, radices};
+use crate::search::tree::{Starts, first_along, first_in_tree, radices};
 
-/// A strategy that searches for subcubes as `R` says.
-#[derive(Debug)]
-pub(super) struct Subcubes<'m, R> {
-    search: TreeSearch,
-    pub(super) workspace: Workspace<'m>,
-    rule: PhantomData<R>,
-}
-
-impl<'m, R: Rule> Subcubes<'m, R> {
-    /// The strategy on this machine.
-    pub(super) fn new(grid: Grid, workspace: Workspace<'m>) -> Result<Self, ConfigureError> {
-        Ok(Subcubes {
-            search: grid.into(),
-            workspace,
-            rule: PhantomData,
-        })
+/// The demand of the requested radices in every order.
+#[inline(never)]
+pub(super) fn in_every_order(request: &Request, grid: &Grid) -> Result<u32, Refusal> {
+    if request.may_rotate() {
+        of_extents(request.shape, grid)
+    } else {
+        left_to_right(request, grid)
     }
 }
 
-/// The subcubes that a search looks for.
-pub(super) trait Rule: fmt::Debug {
-    /// Whether a free submesh with the requested sides is surely found.
-    const RECOGNIZES: bool = false;
+/// The demand of other extents, in every order.
+#[inline(never)]
+pub(super) fn of_other(
+    request: &Request,
+    grid: &Grid,
+    extents: fn(&Request) -> Result<Shape, Refusal>,
+) -> Result<u32, Refusal> {
+    of_extents(extents(request)?, grid)
+}
 
-    /// Where a subcube may start.
-    const STARTS: Starts = Starts::Anywhere;
-
-    /// The extents of the subcube.
-    fn extents(request: &Request) -> Result<Shape, Refusal> {
-        Ok(request.shape)
-    }
-
-    /// The orders in which they are laid along the dimensions.
-    fn orders(request: &Request, grid: &Grid) -> Orders {
-        Orders::of(request, grid)
-    }
-
-    /// See [`Strategy::demand`].
-    fn demand(request: &Request, grid: &Grid) -> Result<u32, Refusal> {
-        demand_of_extents(Self::extents(request)?, grid)
-    }
-
-    /// The first free subcube.
-    fn first(
-        search: &mut TreeSearch,
-        occupancy: &Occupancy<'_>,
-        request: &Request,
-        workspace: &mut Workspace<'_>,
-        draft: &mut Draft<'_, '_>,
-    ) -> Option<Block> {
-        let shape = Self::extents(request).ok()?;
-        let orders = Self::orders(request, search.grid());
-        search.first_box(
-            occupancy,
-            shape,
-            orders,
-            Self::STARTS,
-            workspace.words,
-            draft,
-        )
+/// The demand of whole dimensions.
+#[inline(never)]
+pub(super) fn whole_dimensions(request: &Request, grid: &Grid) -> Result<u32, Refusal> {
+    let demand = of_extents(request.shape, grid)?;
+    let radices = radices(grid, request.shape, Orders::All);
+    if radices.iter().all(|&radix| radix == grid.side(0)) {
+        Ok(demand)
+    } else {
+        Err(Refusal::ExtentBelowSide)
     }
 }
 
-impl<R: Rule> Strategy for Subcubes<'_, R> {
-    #[inline(never)]
-    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        R::demand(request, self.search.grid())
-    }
-
-    fn recognizes(&self, request: &Request, sides: Sides) -> bool {
-        R::RECOGNIZES && request.allows(sides)
-    }
-
-    fn propose(
-        &mut self,
-        occupancy: &Occupancy<'_>,
-        request: &Request,
-        draft: &mut Draft<'_, '_>,
-    ) -> bool {
-        let found = R::first(
-            &mut self.search,
-            occupancy,
-            request,
-            &mut self.workspace,
-            draft,
-        );
-        found.map(|block| draft.push(block)).is_some()
-    }
-}
-
-/// The requested radices in every order.
-#[derive(Debug)]
-pub(super) struct InEveryOrder;
-
-/// Extended tree collapsing, complete.
-pub(super) type TreeCollapsing<'m> = Subcubes<'m, InEveryOrder>;
-
-impl Rule for InEveryOrder {
-    const RECOGNIZES: bool = true;
-
-    fn demand(request: &Request, grid: &Grid) -> Result<u32, Refusal> {
-        if request.may_rotate() {
-            demand_of_extents(request.shape, grid)
-        } else {
-            demand_left_to_right(request, grid)
-        }
-    }
-}
-
-/// The requested radices from left to right.
-#[derive(Debug)]
-pub(super) struct LeftToRight;
-
-/// Extended tree collapsing, as printed.
-pub(super) type TreeCollapsingPrinted<'m> = Subcubes<'m, LeftToRight>;
-
-impl Rule for LeftToRight {
-    fn orders(request: &Request, grid: &Grid) -> Orders {
-        Orders::requested(request, grid)
-    }
-
-    fn demand(request: &Request, grid: &Grid) -> Result<u32, Refusal> {
-        demand_left_to_right(request, grid)
-    }
+/// The requested radices.
+pub(super) fn requested(request: &Request) -> Result<Shape, Refusal> {
+    Ok(request.shape)
 }
 
 /// The requested radices, rounded up to powers of two.
-#[derive(Debug)]
-pub(super) struct Rounded;
-
-/// Free list.
-pub(super) type FreeList<'m> = Subcubes<'m, Rounded>;
-
-impl Rule for Rounded {
-    fn extents(request: &Request) -> Result<Shape, Refusal> {
-        // The extents of a request that fits are at most k, a power of two, so there is room.
-        let power_of_two = |extent: u16| extent.checked_next_power_of_two().unwrap_or(u16::MAX);
-        let rounded = request.shape.map(power_of_two);
-        rounded.map_err(|_| Refusal::NeverFits)
-    }
+pub(super) fn rounded(request: &Request) -> Result<Shape, Refusal> {
+    // The extents of a request that fits are at most k, a power of two, so there is room.
+    let power_of_two = |extent: u16| extent.checked_next_power_of_two().unwrap_or(u16::MAX);
+    let rounded = request.shape.map(power_of_two);
+    rounded.map_err(|_| Refusal::NeverFits)
 }
 
 /// The largest of the requested radices, as often as there are radices.
-#[derive(Debug)]
-pub(super) struct Cubic;
-
-/// Sniffing.
-pub(super) type Sniffing<'m> = Subcubes<'m, Cubic>;
-
-impl Rule for Cubic {
-    const STARTS: Starts = Starts::Unwrapped;
-
-    fn extents(request: &Request) -> Result<Shape, Refusal> {
-        let extents = request.shape.extents().filtered(|extent| extent > 1);
-        let largest = extents.iter().copied().max().unwrap_or(1);
-        let cubic = Shape::new(&extents).and_then(|shape| shape.map(|_| largest));
-        cubic.map_err(|_| Refusal::NeverFits)
-    }
-
-    fn orders(_: &Request, _: &Grid) -> Orders {
-        // Equal radices have one order.
-        Orders::All
-    }
+pub(super) fn cubic(request: &Request) -> Result<Shape, Refusal> {
+    let extents = request.shape.extents().filtered(|extent| extent > 1);
+    let largest = extents.iter().copied().max().unwrap_or(1);
+    let cubic = Shape::new(&extents).and_then(|shape| shape.map(|_| largest));
+    cubic.map_err(|_| Refusal::NeverFits)
 }
 
-/// Whole dimensions: the lowest ones but one, and any one of the others.
-#[derive(Debug)]
-pub(super) struct WholeDimensions;
+/// The first free subcube with these extents, in every order that the request allows.
+pub(super) fn place(
+    failed: &mut Failed,
+    site: &Site<'_>,
+    workspace: &mut Workspace<'_>,
+    request: &Request,
+    draft: &mut Draft<'_, '_>,
+    extents: fn(&Request) -> Result<Shape, Refusal>,
+) -> Option<Block> {
+    let shape = extents(request).ok()?;
+    let orders = Orders::of(request, site.grid());
+    search(
+        failed,
+        site,
+        workspace,
+        draft,
+        shape,
+        orders,
+        Starts::Anywhere,
+    )
+}
 
-/// k-ary partner.
-pub(super) type Partner<'m> = Subcubes<'m, WholeDimensions>;
+/// The first free subcube with the requested radices from left to right.
+pub(super) fn place_left_to_right(
+    failed: &mut Failed,
+    site: &Site<'_>,
+    workspace: &mut Workspace<'_>,
+    request: &Request,
+    draft: &mut Draft<'_, '_>,
+) -> Option<Block> {
+    let (shape, orders) = (request.shape, Orders::requested(request, site.grid()));
+    search(
+        failed,
+        site,
+        workspace,
+        draft,
+        shape,
+        orders,
+        Starts::Anywhere,
+    )
+}
 
-impl Rule for WholeDimensions {
-    fn demand(request: &Request, grid: &Grid) -> Result<u32, Refusal> {
-        let demand = demand_of_extents(request.shape, grid)?;
-        let radices = radices(grid, request.shape, Orders::All);
-        if radices.iter().all(|&radix| radix == grid.side(0)) {
-            Ok(demand)
-        } else {
-            Err(Refusal::ExtentBelowSide)
-        }
-    }
+/// The first free subcube of equal radices that does not wrap around.
+pub(super) fn place_cubic(
+    failed: &mut Failed,
+    site: &Site<'_>,
+    workspace: &mut Workspace<'_>,
+    request: &Request,
+    draft: &mut Draft<'_, '_>,
+) -> Option<Block> {
+    // Equal radices have one order.
+    let (shape, orders) = (cubic(request).ok()?, Orders::All);
+    search(
+        failed,
+        site,
+        workspace,
+        draft,
+        shape,
+        orders,
+        Starts::Unwrapped,
+    )
+}
 
-    fn first(
-        search: &mut TreeSearch,
-        occupancy: &Occupancy<'_>,
-        request: &Request,
-        workspace: &mut Workspace<'_>,
-        draft: &mut Draft<'_, '_>,
-    ) -> Option<Block> {
-        let (shape, scratch) = (request.shape, &mut *workspace.words);
-        // All radices are k, so they have one order.
-        search.unless_known(occupancy, shape, Orders::All, |grid| {
-            let radices = radices(grid, shape, Orders::All);
-            let (n, m) = (grid.dimensions(), radices.len());
-            // Without a radix there is one notation.
-            let mut others = m.saturating_sub(1)..if m == 0 { 1 } else { n };
-            others.find_map(|other| {
-                let mut stars = [false; DIMENSIONS_MAX];
-                for dimension in (0..m.saturating_sub(1)).chain((m > 0).then_some(other)) {
-                    stars[n - 1 - dimension] = true;
-                }
-                let notation = Notation::new(&stars[..n])?;
-                first_along(occupancy, notation, &radices, Self::STARTS, scratch, draft).ok()
-            })
+/// The first free subcube in the order of tree collapsing.
+fn search(
+    failed: &mut Failed,
+    site: &Site<'_>,
+    workspace: &mut Workspace<'_>,
+    draft: &mut Draft<'_, '_>,
+    shape: Shape,
+    orders: Orders,
+    starts: Starts,
+) -> Option<Block> {
+    let occupancy = site.occupancy;
+    failed.unless_known(occupancy, shape, orders, || {
+        let radices = radices(site.grid(), shape, orders);
+        first_in_tree(occupancy, radices, orders, starts, workspace.words, draft)
+    })
+}
+
+/// The first free subcube of whole dimensions: the lowest ones but one, and any one of the others.
+pub(super) fn place_whole_dimensions(
+    failed: &mut Failed,
+    site: &Site<'_>,
+    workspace: &mut Workspace<'_>,
+    request: &Request,
+    draft: &mut Draft<'_, '_>,
+) -> Option<Block> {
+    let (occupancy, grid, shape) = (site.occupancy, site.grid(), request.shape);
+    // All radices are k, so they have one order.
+    failed.unless_known(occupancy, shape, Orders::All, || {
+        let radices = radices(grid, shape, Orders::All);
+        let (n, m) = (grid.dimensions(), radices.len());
+        // Without a radix there is one notation.
+        let mut others = m.saturating_sub(1)..if m == 0 { 1 } else { n };
+        others.find_map(|other| {
+            let mut stars = [false; DIMENSIONS_MAX];
+            for dimension in (0..m.saturating_sub(1)).chain((m > 0).then_some(other)) {
+                stars[n - 1 - dimension] = true;
+            }
+            let notation = Notation::new(&stars[..n])?;
+            let (starts, scratch) = (Starts::Anywhere, &mut *workspace.words);
+            first_along(occupancy, notation, &radices, starts, scratch, draft).ok()
         })
-    }
+    })
 }

@@ -339,7 +339,7 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
         restoring.finish().map_err(|_| NotKept)?;
         let is_same_room = jobs == controller.jobs().capacity();
         while let Some(record) = next {
-            let may_be_refused = controller.strategy().looks_ahead()
+            let may_be_refused = controller.strategy().facts().looks_ahead
                 && matches!(record.change, Change::Submit { .. });
             self.notice = Notice::after(self.notice, &record);
             let outcome = repeat(&record, controller, sessions, pauses);

@@ -57,7 +57,7 @@ fn check(configuration: Configuration, seed: u64, said: &mut Seen) {
     let mut commands = Changes::new(seed);
     let mut memory = HeapMemory::new(configuration.machine, JOBS_MAX);
     let mut every = Controller::new(memory.memory(), configuration).expect("it is served");
-    let looks_ahead = every.strategy().looks_ahead();
+    let looks_ahead = every.strategy().facts().looks_ahead;
     let draws = matches!(configuration.strategy, StrategyKind::Random { .. });
     let room = if looks_ahead { JOBS_MAX } else { 2 * JOBS_MAX };
     let mut memory = HeapMemory::new(configuration.machine, room);

@@ -36,7 +36,7 @@ fn strategies(machine: Mesh) -> impl Iterator<Item = StrategyKind> {
     StrategyKind::built().filter(move |&kind| {
         let mut memory = HeapMemory::for_strategy(machine, kind, 1);
         let allocator = Allocator::new(memory.allocator_memory(), machine.into(), kind);
-        allocator.is_ok_and(|allocator| allocator.strategy().blocks_unmarked() > 0)
+        allocator.is_ok_and(|allocator| allocator.strategy().facts().blocks_unmarked > 0)
     })
 }
 

@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 
 use meshalloc::{
-    AllocateError, Allocation, Allocator, Block, Draft, HeldBlock, IllegalProposal, NodeId,
-    Occupancy, Outlook, Refusal, Request, Strategy, StrategyKind, Submesh,
+    AllocateError, Allocation, Allocator, Block, Draft, Grid, HeldBlock, IllegalProposal, NodeId,
+    Refusal, Request, Site, Strategy, StrategyKind, Submesh,
 };
 use meshalloc_tests::random::Random;
 use meshalloc_tests::rig::{HeapMemory, cube, mesh};
@@ -13,11 +13,11 @@ use meshalloc_tests::rig::{HeapMemory, cube, mesh};
 struct Says<'a>(&'a RefCell<Vec<Block>>);
 
 impl Strategy for Says<'_> {
-    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
+    fn demand(&self, _: &Grid, request: &Request) -> Result<u32, Refusal> {
         Ok(request.processors)
     }
 
-    fn propose(&mut self, _: &Occupancy<'_>, _: &Request, draft: &mut Draft<'_, '_>) -> bool {
+    fn propose(&mut self, _: &Site<'_>, _: &Request, draft: &mut Draft<'_, '_>) -> bool {
         self.0.borrow().iter().for_each(|&block| draft.push(block));
         true
     }
@@ -28,32 +28,20 @@ impl Strategy for Says<'_> {
 struct Looks<'a>(&'a RefCell<Vec<Option<Vec<HeldBlock>>>>);
 
 impl Strategy for Looks<'_> {
-    fn demand(&self, _: &Request) -> Result<u32, Refusal> {
+    fn demand(&self, _: &Grid, _: &Request) -> Result<u32, Refusal> {
         Ok(1)
     }
 
-    fn propose(
-        &mut self,
-        occupancy: &Occupancy<'_>,
-        request: &Request,
-        draft: &mut Draft<'_, '_>,
-    ) -> bool {
+    fn propose(&mut self, site: &Site<'_>, request: &Request, draft: &mut Draft<'_, '_>) -> bool {
+        let held = site.outlook(draft).map(|outlook| outlook.held().collect());
+        self.0.borrow_mut().push(held);
         if request.shape.area() > 1 {
             return false;
         }
-        let mut nodes = (0..occupancy.grid().nodes()).map(NodeId);
-        let free = nodes.find(|&node| !occupancy.is_busy(node));
-        let block = free.and_then(|node| occupancy.grid().unit(node));
+        let mut nodes = (0..site.grid().nodes()).map(NodeId);
+        let free = nodes.find(|&node| !site.occupancy.is_busy(node));
+        let block = free.and_then(|node| site.grid().unit(node));
         block.map(|block| draft.push(block)).is_some()
-    }
-
-    fn looks_ahead(&self) -> bool {
-        true
-    }
-
-    fn look(&mut self, outlook: Option<&Outlook<'_, '_>>) {
-        let held = outlook.map(|outlook| outlook.held().collect());
-        self.0.borrow_mut().push(held);
     }
 }
 
@@ -223,9 +211,9 @@ fn a_strategy_that_looks_ahead_is_shown_the_held_blocks() {
     for before in [vec![], vec![held(0)]] {
         let two = allocator.allocate_checked(&Request::submesh(2, 1));
         assert_eq!(two, Err(AllocateError::Refused(Refusal::Fragmented)));
-        assert_eq!(shown.take(), [Some(before.clone()), None]);
+        assert_eq!(shown.take(), [Some(before.clone())]);
         let _ = allocator.allocate_checked(&request).unwrap();
-        assert_eq!(shown.take(), [Some(before), None]);
+        assert_eq!(shown.take(), [Some(before)]);
     }
     assert!(!allocator.fits(&request));
     let refused = AllocateError::Refused(Refusal::TooFewFree);

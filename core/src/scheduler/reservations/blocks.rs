@@ -4,7 +4,7 @@ use crate::error::Refusal;
 use crate::grid::Block;
 use crate::jobs::{JobSlot, Reserved};
 use crate::mesh::{Sides, Submesh};
-use crate::outlook::{Outlook, Placing};
+use crate::outlook::Placing;
 use crate::pause::Pause;
 use crate::pool::Chain;
 use crate::request::Request;
@@ -30,10 +30,7 @@ impl<S: Strategy> Supposition<'_, '_, S> {
         if demand > self.free() {
             return Err(Refusal::Reserved);
         }
-        let outlook = Outlook::new(self.pool, self.occupancy, Some(placing));
-        self.strategy.look(Some(&outlook));
-        let blocks = self.propose(request);
-        self.strategy.look(None);
+        let blocks = self.propose(request, Some(placing));
         blocks.map_err(|_| Refusal::Reserved)
     }
 
@@ -53,7 +50,7 @@ impl<S: Strategy> Supposition<'_, '_, S> {
         if let Some(block) = self.corner(request, given_back) {
             return Some(Reserved::Block(block));
         }
-        let chain = match self.propose(request) {
+        let chain = match self.propose(request, None) {
             Ok(chain) => chain,
             // The pool has no room for its blocks: reserve the whole machine.
             Err(Refusal::TableFull) => {
@@ -73,7 +70,8 @@ impl<S: Strategy> Supposition<'_, '_, S> {
         }
         let block = self.pool.iter(chain).next();
         self.pool.free(chain);
-        block.map(|block| Reserved::Block(self.strategy.kept_free(self.supposed, block)))
+        let finds_again = self.strategy.facts().finds_again;
+        block.map(|block| Reserved::Block(finds_again.kept_free(self.supposed, block)))
     }
 
     /// Withholds the blocks that are reserved for a job.
@@ -102,13 +100,14 @@ impl<S: Strategy> Supposition<'_, '_, S> {
         request: &Request,
         given_back: &(impl Iterator<Item = Chain> + Clone),
     ) -> Option<Block> {
-        if !self.supposed.grid().is_plane() {
+        let (grid, recognizes) = (self.supposed.grid(), self.strategy.facts().recognizes);
+        if !grid.is_plane() {
             return None;
         }
         let mut sides = [Sides::new(0, 0); 2];
         let mut count = 0;
         for oriented in request.orientations() {
-            if self.strategy.recognizes(request, oriented) {
+            if recognizes.includes(grid, request, oriented) {
                 sides[count] = oriented;
                 count += 1;
             }

@@ -36,7 +36,7 @@ use crate::jobs::{JobSlot, JobTable, Reserved, Slot};
 use crate::pause::Pause;
 use crate::pool::Chain;
 use crate::request::{Request, Ticks};
-use crate::strategy::Strategy;
+use crate::strategy::{FindsAgain, Strategy};
 use crate::supposition::Supposition;
 
 impl<'m, S: Strategy> World<'_, 'm, S> {
@@ -75,7 +75,7 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
     pub(super) fn find_around_reservations(&mut self, job: Slot) -> Result<Chain, Refusal> {
         let end = self.would_end(job, self.now);
         if self.jobs.reserved_before(end).next().is_some() {
-            if !self.allocator.strategy().takes_any() {
+            if !self.allocator.strategy().facts().takes_any {
                 return self.find_around(job, end);
             }
             let demand = self.jobs.get(job).demand();
@@ -101,7 +101,7 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
         if demand > self.free() {
             return false;
         }
-        let is_number = self.allocator.strategy().takes_any();
+        let is_number = self.allocator.strategy().facts().takes_any;
         if is_number && self.is_short_between(self.now, end, demand) {
             return false;
         }
@@ -155,10 +155,10 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
     ///
     /// The reserved processors are:
     ///
-    /// - for a strategy that takes any free processors ([`Strategy::takes_any`]): a number;
+    /// - for a strategy that takes any free processors ([`Facts::takes_any`]): a number;
     /// - on a two-dimensional mesh: the corner of a maximal free submesh that withholds the fewest
     ///   processors that are free now, in an orientation in which the strategy surely finds a place
-    ///   ([`Strategy::recognizes`]); ties: the smallest (y1, x1, y2, x2);
+    ///   ([`Facts::recognizes`]); ties: the smallest (y1, x1, y2, x2);
     /// - if there is no such corner, and on other grids: the blocks that the strategy would choose.
     ///
     /// A reservation of several blocks takes room in the pool that running jobs leave; all together
@@ -169,13 +169,13 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
     /// # Time complexity
     ///
     /// The first reservation takes O(log running) suppositions, if a request that fits also fits
-    /// when more processors are free ([`Strategy::is_monotone`]). Any other reservation takes one
+    /// when more processors are free ([`FindsAgain::Monotone`]). Any other reservation takes one
     /// supposition for each running job and reservation, since reservations take processors away
     /// again.
     #[cfg(feature = "reservations")]
     pub fn reserve(&mut self, job: Slot) {
         self.sort_running();
-        let reserved = if self.allocator.strategy().takes_any() {
+        let reserved = if self.allocator.strategy().facts().takes_any {
             self.earliest_processors(job)
         } else {
             self.earliest_blocks(job)
@@ -187,7 +187,8 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
 
     fn earliest_blocks(&mut self, job: Slot) -> Option<(Ticks, Reserved)> {
         let is_first = self.jobs.reserved().next().is_none();
-        let from = if is_first && self.allocator.strategy().is_monotone() {
+        let finds_again = self.allocator.strategy().facts().finds_again;
+        let from = if is_first && finds_again == FindsAgain::Monotone {
             self.first_end_that_suffices(job)?
         } else {
             let mut end = self.end_after(None)?;

@@ -1,53 +1,48 @@
 //! The rules of a machine's description, which hold for every strategy: what a request that names
 //! a number of processors or demands rings stands for, and what is legal.
 
-use super::{AnyStrategy, Chosen};
 use crate::error::Refusal;
 use crate::grid::{Grid, Shape};
 use crate::machine::{Description, Forms, Trials, demanded_rings};
 use crate::request::{Flags, Request};
-use crate::strategy::{Strategy, StrategyKind};
-
-/// The flags that the rules are about.
-const RULED: Flags = Flags::CHIPS.union(Flags::ALL_RINGS);
+use crate::strategy::facts::RULED;
+use crate::strategy::{AnyStrategy, Draft, Site, StrategyKind};
 
 /// What the rules are about.
 #[derive(Clone, Copy)]
-struct Served<'m> {
+struct Served<'a> {
     kind: StrategyKind,
-    grid: Grid,
-    machine: Option<&'m Description>,
+    grid: &'a Grid,
+    machine: Option<&'a Description>,
 }
 
 impl<'m> AnyStrategy<'m> {
-    const fn served(&self) -> Served<'m> {
+    const fn served<'a>(&self, grid: &'a Grid) -> Served<'a>
+    where
+        'm: 'a,
+    {
         Served {
-            kind: self.kind,
-            grid: self.grid,
-            machine: self.machine,
+            kind: self.kind(),
+            grid,
+            machine: self.machine(),
         }
     }
 
     /// Whether there are rules for this request.
     #[inline]
     pub(super) fn is_ruled(&self, request: &Request) -> bool {
-        Description::BUILT && (self.machine.is_some() || request.flags.intersects(RULED))
-    }
-
-    /// The demand by the strategy, which knows no rules.
-    fn chosen_demand(&self, request: &Request) -> Result<u32, Refusal> {
-        with_chosen!(self, strategy => strategy.demand(request))
+        Description::BUILT && (self.machine().is_some() || request.flags.intersects(RULED))
     }
 
     /// The demand of a request for which there are rules.
     #[inline(never)]
-    pub(super) fn ruled_demand(&self, request: &Request) -> Result<u32, Refusal> {
-        let served = self.served();
+    pub(super) fn ruled_demand(&self, grid: &Grid, request: &Request) -> Result<u32, Refusal> {
+        let served = self.served(grid);
         if served.needs_no_shape(request) {
             return if request.flags.intersects(Flags::ALL_RINGS) {
                 Err(Refusal::NoRing)
             } else {
-                self.chosen_demand(request)
+                self.chosen_demand(grid, request)
             };
         }
         let (mut refusal, mut least) = (Refusal::NotLegal, u32::MAX);
@@ -68,7 +63,7 @@ impl<'m> AnyStrategy<'m> {
             }
             // A later form may take fewer processors if the strategy rounds extents up.
             if served.each_of_form(request, shape, &mut |request| {
-                match self.chosen_demand(request) {
+                match self.chosen_demand(grid, request) {
                     Ok(demand) => least = least.min(demand),
                     Err(next) => refuse(next),
                 }
@@ -87,18 +82,21 @@ impl<'m> AnyStrategy<'m> {
     #[inline(never)]
     pub(super) fn try_ruled(
         &mut self,
+        site: &Site<'_>,
         request: &Request,
-        attempt: &mut dyn FnMut(&mut Self, &Request) -> bool,
+        draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let served = self.served();
+        let grid = site.grid();
+        let served = self.served(grid);
         if served.needs_no_shape(request) {
-            return attempt(self, request);
+            return self.search(site, request, draft);
         }
         // The demand of a single form is known.
         let several = request.flags.intersects(RULED);
         for shape in served.forms(request) {
             if served.each_of_form(request, shape, &mut |request| {
-                (!several || self.chosen_demand(request).is_ok()) && attempt(self, request)
+                (!several || self.chosen_demand(grid, request).is_ok())
+                    && self.search(site, request, draft)
             }) {
                 return true;
             }
@@ -114,11 +112,11 @@ impl Served<'_> {
     }
 
     fn forms<'a>(&'a self, request: &'a Request) -> Forms<'a> {
-        Forms::new(self.machine, &self.grid, request, self.kind.lays().turns())
+        Forms::new(self.machine, self.grid, request, self.kind.lays().turns())
     }
 
     fn trials(&self, request: &Request, shape: Shape) -> Trials<'_> {
-        Trials::new(self.kind.lays(), self.machine, &self.grid, request, shape)
+        Trials::new(self.kind.lays(), self.machine, self.grid, request, shape)
     }
 
     /// Calls `attempt` with what a strategy that knows no rules may be asked for, until it returns

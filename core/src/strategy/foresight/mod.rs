@@ -9,19 +9,16 @@
 //! machine. A [`Space`] knows what is free: [`Bands`] of a two-dimensional mesh,
 //! [`Planes`](crate::search::maximal::Planes) of any other grid.
 
-use super::common::demand_in_any_order;
+use super::demand::in_any_order;
+use super::keeps::Keeps;
 use super::kind::BUDGETS;
-use super::{Strategy, Workspace};
+use super::{Draft, Site, Workspace};
 #[cfg(feature = "restore")]
 use crate::checkpoint::{Reader, RestoreError, Writer};
-use crate::draft::Draft;
-use crate::error::{ConfigureError, Refusal};
 use crate::grid::Shape;
 use crate::grid::{Block, Grid};
 use crate::machine::{Description, Forms, may_turn};
-use crate::mesh::Sides;
 use crate::occupancy::Occupancy;
-use crate::outlook::Outlook;
 use crate::request::Flags;
 use crate::request::{Request, Ticks};
 use crate::search::boxes::first_in_any_order;
@@ -146,23 +143,22 @@ trait Space {
     fn add(&mut self, blocks: &[Block], adding: Adding<'_, '_>, poll: &dyn Fn());
 }
 
-/// A strategy that looks ahead. With `BY_ENDS`, and if the placed job has an estimate, running jobs
-/// leave in the order of their expected ends. Otherwise any of them may leave next.
+/// What a strategy that looks ahead keeps. Its tables are in the words of the workspace.
 #[derive(Debug)]
-pub(super) struct Foresight<'m, const BY_ENDS: bool> {
-    /// `list[..running]` are the other jobs of the outlook: those that run, and those for which
-    /// something is reserved. Blocks are those of [`Block::into_raw`].
-    pub(super) workspace: Workspace<'m>,
+pub(super) struct Foresight {
     division: Division,
     expected: Expected,
     budget: u64,
-    /// The outlook, while a place is looked for.
-    seen: Option<Seen>,
+    /// Whether running jobs leave in the order of their expected ends, if the placed job has an
+    /// estimate. Otherwise any of them may leave next.
+    by_ends: bool,
     /// The candidates of the latest decision: where they are in the list, and how many.
     latest: (usize, usize),
 }
 
-/// What an outlook has shown, in addition to what is in the workspace.
+/// What an outlook has shown, in addition to what is in the workspace. `list[..running]` are the
+/// other jobs: those that run, and those for which something is reserved. Blocks are those of
+/// [`Block::into_raw`].
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     running: usize,
@@ -172,33 +168,26 @@ struct Seen {
     is_any_fixed: bool,
 }
 
-impl<'m, const BY_ENDS: bool> Foresight<'m, BY_ENDS> {
+impl Foresight {
     /// The strategy on this machine.
-    pub(super) fn new(
-        grid: Grid,
-        workspace: Workspace<'m>,
-        budget: u64,
-    ) -> Result<Self, ConfigureError> {
-        let mut foresight = Foresight {
-            division: Division::new(&grid, budget),
-            expected: Expected::new(grid),
-            workspace,
+    pub(super) fn new(grid: &Grid, budget: u64, by_ends: bool) -> Self {
+        Foresight {
+            division: Division::new(grid, budget),
+            expected: Expected::new(*grid),
             budget,
-            seen: None,
+            by_ends,
             latest: (0, 0),
-        };
-        foresight.forget();
-        Ok(foresight)
+        }
     }
 
     /// As what an expected request counts: a number of processors as the first of its shapes that
     /// fits the machine. `None` if none does.
-    fn wanted(&self, request: &Request) -> Option<Wanted> {
+    fn wanted(&self, machine: Option<&Description>, request: &Request) -> Option<Wanted> {
         if !Description::BUILT {
             let (shape, may_rotate) = (request.shape, request.may_rotate());
             return Some(Wanted { shape, may_rotate });
         }
-        let (grid, machine) = (&self.expected.grid, self.workspace.machine());
+        let grid = &self.expected.grid;
         let may_rotate = may_turn(request, machine);
         let flags = if may_rotate {
             Flags::empty()
@@ -207,25 +196,55 @@ impl<'m, const BY_ENDS: bool> Foresight<'m, BY_ENDS> {
         };
         let fits = |shape: &Shape| {
             let form = Request::new(*shape).with_flags(flags);
-            demand_in_any_order(&form, grid).is_ok()
+            in_any_order(&form, grid).is_ok()
         };
         let mut forms = Forms::new(machine, grid, request, true);
         let shape = forms.find(fits)?;
         Some(Wanted { shape, may_rotate })
     }
 
-    /// Nothing has happened yet.
-    fn forget(&mut self) {
-        let parts = Parts::new(self.workspace.words, self.division);
-        self.expected.begin(parts.table);
-        self.seen = None;
-        self.latest = (0, 0);
+    /// Notes what is known about the other jobs.
+    fn look(
+        &mut self,
+        site: &Site<'_>,
+        workspace: &mut Workspace<'_>,
+        draft: &Draft<'_, '_>,
+    ) -> Seen {
+        let mut waiting = [None; WAITING];
+        let outlook = site.outlook(draft);
+        if let Some(outlook) = &outlook {
+            for (wanted, request) in waiting.iter_mut().zip(outlook.waiting()) {
+                *wanted = self.wanted(workspace.machine(), request);
+            }
+        }
+        let parts = Parts::new(workspace.words, self.division);
+        self.expected.wait(waiting, parts.table);
+        let Some(outlook) = outlook else {
+            return Seen::default();
+        };
+        let mut running = 0;
+        for (held, entry) in outlook.held().zip(&mut *workspace.list) {
+            *entry = held.block.into_raw();
+            if self.by_ends
+                && let Some(end) = parts.ends.get_mut(running)
+            {
+                // Jobs without a known end end last.
+                let left = held.ends.map_or(Ticks::MAX, |end| end - outlook.now());
+                *end = ticks_to_words(left);
+            }
+            running += 1;
+        }
+        Seen {
+            running,
+            may_overlap: outlook.is_any_reserved(),
+            is_any_fixed: mark_faulty(outlook.occupancy(), parts.fixed),
+        }
     }
 
-    /// The candidates of the latest decision with their scores, which are 0 if there was only one.
-    /// For tests.
-    pub(super) fn latest(&self, show: &mut dyn FnMut(Candidate)) {
-        let Workspace { words, list, .. } = &self.workspace;
+    /// Shows the candidates of the latest decision with their scores, which are 0 if there was only
+    /// one. For tests.
+    pub(super) fn latest(&self, workspace: &Workspace<'_>, show: &mut dyn FnMut(Candidate)) {
+        let Workspace { words, list, .. } = workspace;
         let (first, len) = self.latest;
         let contacts = &words[self.division.contacts()..];
         let scores = &contacts[self.division.candidates..];
@@ -240,140 +259,18 @@ impl<'m, const BY_ENDS: bool> Foresight<'m, BY_ENDS> {
     }
 }
 
-impl<const BY_ENDS: bool> Strategy for Foresight<'_, BY_ENDS> {
-    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        demand_in_any_order(request, &self.expected.grid)
-    }
-
-    fn recognizes(&self, request: &Request, sides: Sides) -> bool {
-        request.allows(sides)
-    }
-
-    /// Chooses among the corners of the maximal free boxes.
-    fn propose(
-        &mut self,
-        occupancy: &Occupancy<'_>,
-        request: &Request,
-        draft: &mut Draft<'_, '_>,
-    ) -> bool {
-        let poll = || draft.poll();
-        let rule = self.workspace.rule();
-        let parts = Parts::new(self.workspace.words, self.division);
-        if self.seen.is_none() {
-            self.expected.wait([None; _], parts.table);
-        }
-        let seen = self.seen.unwrap_or_default();
-        // Of reservations that lie where jobs run there may be more than there is room for.
-        let busy = occupancy.grid().nodes() - occupancy.free();
-        let running = seen.running.min(busy as usize);
-        let own_end = request.estimate.filter(|_| BY_ENDS);
-        let most = match own_end {
-            Some(_) => ends::candidates_max(self.budget, running as u64),
-            None => departures::candidates_max(self.budget, running as u64),
-        };
-        // Behind the jobs there is room for as many places as processors are free.
-        let most = most.min(occupancy.free().into()) as usize;
-        let (running, keys) = self.workspace.list.split_at_mut(running);
-        let mut candidates = Candidates::new(keys, parts.contacts, parts.scores, most);
-
-        let blocks = running.iter().map(|&block| Block::from_raw(block));
-        let fixed = if seen.is_any_fixed {
-            &*parts.fixed
-        } else {
-            &[]
-        };
-        let mut bands;
-        #[cfg(feature = "any-grid")]
-        let mut planes;
-        let space: &mut dyn Space = match occupancy.layout().is_plane() {
-            #[cfg(feature = "any-grid")]
-            false => {
-                draft.poll();
-                planes = Planes::new(occupancy, blocks, fixed, parts.space);
-                &mut planes
-            }
-            _ => {
-                bands = Bands::new(occupancy, blocks, fixed, parts.space);
-                &mut bands
-            }
-        };
-        space.find(occupancy, request, rule, &mut candidates, &poll);
-        candidates.sort(&poll);
-        self.latest = (running.len(), candidates.len());
-        if candidates.len() > 1 {
-            let mut decision = Decision {
-                space,
-                candidates,
-                fits: Fits::new(&self.expected, parts.table, parts.masks),
-                grid: occupancy.grid(),
-                running,
-                may_overlap: seen.may_overlap,
-                ends: parts.ends,
-                poll: &poll,
-            };
-            // State 0: nothing has changed but that the candidate is placed.
-            decision.describe(0, &[], &[]);
-            decision.fits.settle(decision.candidates.len());
-            match own_end {
-                Some(own) => ends::score(&mut decision, self.budget, own.get()),
-                None => departures::score(&mut decision, self.budget),
-            }
-            candidates = decision.candidates;
-        }
-        candidates.best().map(|block| draft.push(block)).is_some()
-    }
-
-    fn would_fit(
-        &mut self,
-        supposed: &Occupancy<'_>,
-        request: &Request,
-        draft: &mut Draft<'_, '_>,
-    ) -> bool {
-        let rule = self.workspace.rule();
-        let parts = Parts::new(self.workspace.words, self.division);
-        let scratch = Scratch::Blank(parts.space);
-        first_in_any_order(supposed, request, rule, scratch, draft).is_some()
-    }
-
-    fn arrived(&mut self, request: &Request) {
-        if let Some(wanted) = self.wanted(request) {
-            let parts = Parts::new(self.workspace.words, self.division);
+impl Keeps for Foresight {
+    fn arrived(&mut self, workspace: &mut Workspace<'_>, request: &Request) {
+        if let Some(wanted) = self.wanted(workspace.machine(), request) {
+            let parts = Parts::new(workspace.words, self.division);
             self.expected.arrived(wanted, parts.table);
         }
     }
 
-    fn looks_ahead(&self) -> bool {
-        true
-    }
-
-    fn look(&mut self, outlook: Option<&Outlook<'_, '_>>) {
-        self.seen = outlook.map(|outlook| {
-            let mut waiting = [None; WAITING];
-            for (wanted, request) in waiting.iter_mut().zip(outlook.waiting()) {
-                *wanted = self.wanted(request);
-            }
-            let parts = Parts::new(self.workspace.words, self.division);
-            self.expected.wait(waiting, parts.table);
-            let mut running = 0;
-            for (held, entry) in outlook.held().zip(&mut *self.workspace.list) {
-                *entry = held.block.into_raw();
-                if BY_ENDS && let Some(end) = parts.ends.get_mut(running) {
-                    // Jobs without a known end end last.
-                    let left = held.ends.map_or(Ticks::MAX, |end| end - outlook.now());
-                    *end = ticks_to_words(left);
-                }
-                running += 1;
-            }
-            Seen {
-                running,
-                may_overlap: outlook.is_any_reserved(),
-                is_any_fixed: mark_faulty(outlook.occupancy(), parts.fixed),
-            }
-        });
-    }
-
-    fn rebuild(&mut self, _: &Occupancy<'_>) {
-        self.forget();
+    fn rebuild(&mut self, workspace: &mut Workspace<'_>, _: &Occupancy<'_>) {
+        let parts = Parts::new(workspace.words, self.division);
+        self.expected.begin(parts.table);
+        self.latest = (0, 0);
     }
 
     /// The recent requests, the oldest first.
@@ -385,11 +282,93 @@ impl<const BY_ENDS: bool> Strategy for Foresight<'_, BY_ENDS> {
     }
 
     #[cfg(feature = "restore")]
-    fn restore(&mut self, state: &mut Reader<'_>) -> Result<(), RestoreError> {
-        let parts = Parts::new(self.workspace.words, self.division);
+    fn restore(
+        &mut self,
+        workspace: &mut Workspace<'_>,
+        state: &mut Reader<'_>,
+    ) -> Result<(), RestoreError> {
+        let parts = Parts::new(workspace.words, self.division);
         self.expected.arrived(state.take()?, parts.table);
         Ok(())
     }
+}
+
+/// The best of the corners of the maximal free boxes. Where only the answer counts, the first place
+/// of adaptive scan.
+pub(super) fn place(
+    foresight: &mut Foresight,
+    site: &Site<'_>,
+    workspace: &mut Workspace<'_>,
+    request: &Request,
+    draft: &mut Draft<'_, '_>,
+) -> Option<Block> {
+    let (occupancy, rule) = (site.occupancy, workspace.rule());
+    if site.is_question {
+        let parts = Parts::new(workspace.words, foresight.division);
+        let scratch = Scratch::Blank(parts.space);
+        return first_in_any_order(occupancy, request, rule, scratch, draft);
+    }
+    let seen = foresight.look(site, workspace, draft);
+    let poll = || draft.poll();
+    let parts = Parts::new(workspace.words, foresight.division);
+    // Reservations may lie where jobs run: then there may be more of them than there is room for.
+    let busy = occupancy.grid().nodes() - occupancy.free();
+    let running = seen.running.min(busy as usize);
+    let own_end = request.estimate.filter(|_| foresight.by_ends);
+    let most = match own_end {
+        Some(_) => ends::candidates_max(foresight.budget, running as u64),
+        None => departures::candidates_max(foresight.budget, running as u64),
+    };
+    // Behind the jobs there is room for as many places as processors are free.
+    let most = most.min(occupancy.free().into()) as usize;
+    let (running, keys) = workspace.list.split_at_mut(running);
+    let mut candidates = Candidates::new(keys, parts.contacts, parts.scores, most);
+
+    let blocks = running.iter().map(|&block| Block::from_raw(block));
+    let fixed = if seen.is_any_fixed {
+        &*parts.fixed
+    } else {
+        &[]
+    };
+    let mut bands;
+    #[cfg(feature = "any-grid")]
+    let mut planes;
+    let space: &mut dyn Space = match occupancy.layout().is_plane() {
+        #[cfg(feature = "any-grid")]
+        false => {
+            draft.poll();
+            planes = Planes::new(occupancy, blocks, fixed, parts.space);
+            &mut planes
+        }
+        _ => {
+            bands = Bands::new(occupancy, blocks, fixed, parts.space);
+            &mut bands
+        }
+    };
+    space.find(occupancy, request, rule, &mut candidates, &poll);
+    candidates.sort(&poll);
+    foresight.latest = (running.len(), candidates.len());
+    if candidates.len() > 1 {
+        let mut decision = Decision {
+            space,
+            candidates,
+            fits: Fits::new(&foresight.expected, parts.table, parts.masks),
+            grid: occupancy.grid(),
+            running,
+            may_overlap: seen.may_overlap,
+            ends: parts.ends,
+            poll: &poll,
+        };
+        // State 0: nothing has changed but that the candidate is placed.
+        decision.describe(0, &[], &[]);
+        decision.fits.settle(decision.candidates.len());
+        match own_end {
+            Some(own) => ends::score(&mut decision, foresight.budget, own.get()),
+            None => departures::score(&mut decision, foresight.budget),
+        }
+        candidates = decision.candidates;
+    }
+    candidates.best()
 }
 
 /// A choice among several candidates, which are to be scored.

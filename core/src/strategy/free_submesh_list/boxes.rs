@@ -2,80 +2,60 @@
 
 use core::cmp::{Ordering, Reverse};
 
-use crate::draft::Draft;
 use crate::grid::each_order;
 use crate::grid::{Block, Grid, Tuple};
 use crate::occupancy::Occupancy;
-use crate::request::Request;
 use crate::search::arcs::{Arc, Arcs, Side, area, block_of, for_each_corner, left_without};
 use crate::search::boxes::{first_in_any_order, padded};
 use crate::search::columns::Scratch;
 use crate::search::maximal::Planes;
 use crate::search::steps::Rule;
-use crate::strategy::Workspace;
+use crate::strategy::{Draft, Request, Workspace};
 
-/// The free submesh list of a grid, made for a decision and kept while nothing changes.
-#[derive(Debug)]
-pub(super) struct BoxList {
-    pub(super) grid: Grid,
-    /// The entries, if they are those of the machine's occupancy.
-    len: Option<usize>,
-}
-
-impl BoxList {
-    pub(super) const fn new(grid: Grid) -> BoxList {
-        BoxList { grid, len: None }
-    }
-
-    /// The occupancy has changed.
-    pub(super) const fn forget(&mut self) {
-        self.len = None;
-    }
-
-    /// The place for a request. Where no box of the list has room, and some boxes may not be in it,
-    /// the first place of adaptive scan.
-    pub(super) fn place(
-        &mut self,
-        occupancy: &Occupancy<'_>,
-        request: &Request,
-        workspace: &mut Workspace<'_>,
-        draft: &mut Draft<'_, '_>,
-    ) -> Option<Block> {
-        let rule = workspace.rule();
-        // There may be memory for a larger machine.
-        let cells = &mut workspace.list[..self.grid.nodes() as usize];
-        let mut list = List {
-            grid: &self.grid,
-            cells,
-            per: (1 + self.grid.dimensions()).div_ceil(2),
-            len: 0,
-        };
-        match self.len {
-            Some(len) => list.len = len,
-            None => {
-                let poll = || draft.poll();
-                let mut planes = Planes::new(occupancy, core::iter::empty(), &[], workspace.words);
-                draft.poll();
-                planes.for_each_maximal_meeting(&[], &poll, &mut |arcs| {
-                    poll();
-                    list.insert(arcs);
-                });
-                self.len = Some(list.len);
-            }
+/// The place for a request. The list is made unless `len` says that it is there. Where no box of
+/// the list has room, and some boxes may not be in it, the first place of adaptive scan.
+pub(super) fn place(
+    len: &mut Option<usize>,
+    occupancy: &Occupancy<'_>,
+    request: &Request,
+    workspace: &mut Workspace<'_>,
+    draft: &mut Draft<'_, '_>,
+) -> Option<Block> {
+    let grid = occupancy.grid();
+    let rule = workspace.rule();
+    // There may be memory for a larger machine.
+    let cells = &mut workspace.list[..grid.nodes() as usize];
+    let mut list = List {
+        grid,
+        cells,
+        per: (1 + grid.dimensions()).div_ceil(2),
+        len: 0,
+    };
+    match *len {
+        Some(known) => list.len = known,
+        None => {
+            let poll = || draft.poll();
+            let mut planes = Planes::new(occupancy, core::iter::empty(), &[], workspace.words);
+            draft.poll();
+            planes.for_each_maximal_meeting(&[], &poll, &mut |arcs| {
+                poll();
+                list.insert(arcs);
+            });
+            *len = Some(list.len);
         }
-        let mut best = Best {
-            list: &list,
-            named: padded(&self.grid, request.shape),
-            rule,
-            found: None,
-        };
-        best.find(request.may_rotate(), draft);
-        match best.found {
-            Some(found) => Some(block_of(&self.grid, best.arcs(&found.place))),
-            None => {
-                let scratch = Scratch::Blank(workspace.words);
-                first_in_any_order(occupancy, request, rule, scratch, draft)
-            }
+    }
+    let mut best = Best {
+        list: &list,
+        named: padded(grid, request.shape),
+        rule,
+        found: None,
+    };
+    best.find(request.may_rotate(), draft);
+    match best.found {
+        Some(found) => Some(block_of(grid, best.arcs(&found.place))),
+        None => {
+            let scratch = Scratch::Blank(workspace.words);
+            first_in_any_order(occupancy, request, rule, scratch, draft)
         }
     }
 }

@@ -136,20 +136,17 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::common::demand_in_any_order;
-use super::{Strategy, Workspace};
-use crate::draft::Draft;
-use crate::error::{ConfigureError, Refusal};
+use super::keeps::Keeps;
+use super::{Draft, OccupancyEvent, Request, Site, Workspace};
 use crate::grid::{Block, Grid};
-use crate::mesh::{Mesh, Sides, Submesh};
+use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;
-use crate::request::Request;
 #[cfg(feature = "any-grid")]
 use crate::search::boxes::first_in_any_order;
 #[cfg(feature = "any-grid")]
 use crate::search::columns::Scratch;
 use crate::search::rectangles::{fits_somewhere, for_each_maximal};
-use crate::search::steps::{Rule, has_room};
+use crate::search::steps::has_room;
 use crate::word::runs;
 
 #[cfg(feature = "any-grid")]
@@ -158,8 +155,6 @@ mod candidate;
 mod entry;
 mod list;
 
-#[cfg(feature = "any-grid")]
-use boxes::BoxList;
 use candidate::best_place;
 use entry::Entry;
 use list::NoRoom;
@@ -167,298 +162,142 @@ use list::NoRoom;
 /// The most faulty processors of a released block that are taken out of the list one by one.
 const FEW_FAULTS: usize = 8;
 
-/// Free submesh list.
+/// What the free submesh list keeps. The list is in the workspace.
 #[derive(Debug)]
-pub(super) struct FreeSubmeshList<'m> {
-    pub(super) workspace: Workspace<'m>,
-    form: Form,
+pub(super) struct FreeSubmeshList {
+    is_plane: bool,
+    /// The entries of the list, if it is that of the machine's occupancy. On a two-dimensional mesh
+    /// it always is but while something is supposed. Invariant: these entries then are exactly the
+    /// dominant free submeshes, in the order of definition 1. On any other grid the list is made
+    /// for a decision.
+    len: Option<usize>,
 }
 
-/// The list on this machine, in the workspace.
-#[derive(Debug)]
-enum Form {
-    /// On a two-dimensional mesh.
-    Plane(PlaneList),
-    /// On any other grid.
-    #[cfg(feature = "any-grid")]
-    Boxes(BoxList),
-}
-
-/// The list on a two-dimensional mesh. Its methods take the memory.
-#[derive(Debug)]
-struct PlaneList {
-    mesh: Mesh,
-    /// Invariant: `memory[..len]` are exactly the dominant free submeshes, in the order of
-    /// definition 1.
-    len: usize,
-    /// Whether a supposition took the memory of the list, which then holds nothing.
-    is_overwritten: bool,
-}
-
-impl PlaneList {
-    #[inline]
-    fn submeshes<'l>(&self, memory: &'l [u64]) -> impl ExactSizeIterator<Item = Submesh> + use<'l> {
-        memory[..self.len].iter().map(|&cell| Entry(cell).into())
-    }
-
-    fn build_from(&mut self, memory: &mut [u64], occupancy: &Occupancy<'_>, poll: &dyn Fn()) {
-        // There is room for any list.
-        self.len = list::build(memory, occupancy, poll).unwrap_or(0);
-        self.is_overwritten = false;
-    }
-
-    /// The place for a request in this occupancy, whose list is made in this memory.
-    fn place_in(
-        &self,
-        memory: &mut [u64],
-        occupancy: &Occupancy<'_>,
-        request: &Request,
-        rule: Option<Rule<'_>>,
-        draft: &mut Draft<'_, '_>,
-    ) -> Result<Option<Submesh>, NoRoom> {
-        let poll = || draft.poll();
-        let len = list::build(memory, occupancy, &poll)?;
-        let whole = self.mesh.whole();
-        Ok(best_place(&memory[..len], request, whole, rule, draft))
-    }
-
-    /// The list of the supposed occupancy is made behind the list that is kept, or over it if there
-    /// is no room.
-    fn suppose(
-        &mut self,
-        memory: &mut [u64],
-        supposed: &Occupancy<'_>,
-        request: &Request,
-        rule: Option<Rule<'_>>,
-        draft: &mut Draft<'_, '_>,
-    ) -> Option<Submesh> {
-        match self.place_in(&mut memory[self.len..], supposed, request, rule, draft) {
-            Ok(place) => place,
-            Err(NoRoom) => {
-                self.is_overwritten = true;
-                // There is room for any list.
-                self.place_in(memory, supposed, request, rule, draft)
-                    .unwrap_or(None)
-            }
+impl FreeSubmeshList {
+    /// The list of this machine.
+    pub(super) const fn new(grid: &Grid) -> Self {
+        FreeSubmeshList {
+            is_plane: grid.is_plane(),
+            len: None,
         }
     }
 
-    /// Step 3 of `Alloc`: decomposes every submesh that overlaps the block.
-    fn taken(
-        &mut self,
-        memory: &mut [u64],
-        occupancy: &Occupancy<'_>,
-        block: Block,
-        poll: &dyn Fn(),
-    ) {
-        let len = list::take(memory, self.len, Submesh::of_plane(block), poll);
-        self.keep(len, memory, occupancy, poll);
-    }
-
-    /// The list has changed to this length, or is made anew.
-    fn keep(
-        &mut self,
-        len: Result<usize, NoRoom>,
-        memory: &mut [u64],
-        occupancy: &Occupancy<'_>,
-        poll: &dyn Fn(),
-    ) {
-        match len {
-            Ok(len) => self.len = len,
-            Err(NoRoom) => self.build_from(memory, occupancy, poll),
-        }
-    }
-
-    /// `Dealloc`, restricted to what changes. Processors of the block that are faulty are then
-    /// taken out again; with more than a few the list is made anew, as each takes a pass over it.
-    fn released(
-        &mut self,
-        memory: &mut [u64],
-        occupancy: &Occupancy<'_>,
-        block: Block,
-        poll: &dyn Fn(),
-    ) {
-        let place = Submesh::of_plane(block);
-        let is_any_faulty = occupancy.faulty_count() > 0;
-        if is_any_faulty && faulty_nodes(occupancy, place).nth(FEW_FAULTS).is_some() {
-            return self.build_from(memory, occupancy, poll);
-        }
-        let mut len = list::release(memory, self.len, place, poll);
-        if is_any_faulty {
-            for node in faulty_nodes(occupancy, place) {
-                len = len.and_then(|len| list::take(memory, len, node, poll));
-            }
-        }
-        self.keep(len, memory, occupancy, poll);
-    }
-}
-
-impl<'m> FreeSubmeshList<'m> {
-    /// The free submesh list of an empty machine.
-    pub(super) fn new(grid: Grid, workspace: Workspace<'m>) -> Result<Self, ConfigureError> {
-        let form = match Mesh::of(&grid) {
-            Some(mesh) => {
-                workspace.list[0] = Entry::from(mesh.whole()).0;
-                Form::Plane(PlaneList {
-                    mesh,
-                    len: 1,
-                    is_overwritten: false,
-                })
-            }
-            #[cfg(feature = "any-grid")]
-            None => Form::Boxes(BoxList::new(grid)),
-            #[cfg(not(feature = "any-grid"))]
-            None => return Err(ConfigureError::MachineUnsuitable),
-        };
-        Ok(FreeSubmeshList { workspace, form })
+    /// Whether the machine is a two-dimensional mesh.
+    const fn is_plane(&self) -> bool {
+        !cfg!(feature = "any-grid") || self.is_plane
     }
 
     /// The list: every dominant free submesh, in the order of definition 1. `None` on a grid that
-    /// is no two-dimensional mesh, whose list is made for a decision.
+    /// is no two-dimensional mesh.
     #[inline]
-    pub(super) fn dominant_free_submeshes(
+    pub(super) fn dominant_free_submeshes<'l>(
         &self,
-    ) -> Option<impl ExactSizeIterator<Item = Submesh> + '_> {
-        match &self.form {
-            Form::Plane(plane) => Some(plane.submeshes(self.workspace.list)),
-            #[cfg(feature = "any-grid")]
-            Form::Boxes(_) => None,
-        }
+        list: &'l [u64],
+    ) -> Option<impl ExactSizeIterator<Item = Submesh> + use<'l>> {
+        let len = self.len.filter(|_| self.is_plane())?;
+        Some(list[..len].iter().map(|&cell| Entry(cell).into()))
     }
 
-    /// Something has changed. On a two-dimensional mesh `update` follows in the list; any other
-    /// list is made anew for the next decision.
-    #[inline]
-    fn change(&mut self, update: impl FnOnce(&mut PlaneList, &mut [u64])) {
-        match &mut self.form {
-            Form::Plane(plane) => update(plane, self.workspace.list),
-            #[cfg(feature = "any-grid")]
-            Form::Boxes(boxes) => boxes.forget(),
+    /// The place for a request on a two-dimensional mesh. The list of a supposed occupancy is made
+    /// behind the list that is kept, or over it if there is no room.
+    fn place(
+        &mut self,
+        site: &Site<'_>,
+        workspace: &mut Workspace<'_>,
+        request: &Request,
+        draft: &mut Draft<'_, '_>,
+    ) -> Option<Submesh> {
+        let (rule, memory) = (workspace.rule(), &mut *workspace.list);
+        let (whole, len) = (
+            Submesh::of_plane(site.grid().whole()),
+            self.len.unwrap_or(0),
+        );
+        if !site.is_supposed() {
+            // The paper's steps 1 and 2 of `Alloc`.
+            return best_place(&memory[..len], request, whole, rule, draft);
         }
+        let built = list::build(&mut memory[len..], site.occupancy, &|| draft.poll());
+        if let Ok(more) = built {
+            return best_place(&memory[len..len + more], request, whole, rule, draft);
+        }
+        self.len = None;
+        // There is room for any list.
+        let len = list::build(memory, site.occupancy, &|| draft.poll()).unwrap_or(0);
+        best_place(&memory[..len], request, whole, rule, draft)
     }
 }
 
-impl Strategy for FreeSubmeshList<'_> {
-    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        match &self.form {
-            Form::Plane(plane) => demand_in_any_order(request, &plane.mesh.grid()),
-            #[cfg(feature = "any-grid")]
-            Form::Boxes(boxes) => demand_in_any_order(request, &boxes.grid),
+/// The length of the list after the block has become free: `Dealloc`, restricted to what changes.
+/// Processors of the block that are faulty are then taken out again. With more than a few of these
+/// there is no answer, as each takes a pass over the list.
+fn released(
+    memory: &mut [u64],
+    len: usize,
+    occupancy: &Occupancy<'_>,
+    block: Block,
+    poll: &dyn Fn(),
+) -> Result<usize, NoRoom> {
+    let place = Submesh::of_plane(block);
+    let is_any_faulty = occupancy.faulty_count() > 0;
+    if is_any_faulty && faulty_nodes(occupancy, place).nth(FEW_FAULTS).is_some() {
+        return Err(NoRoom);
+    }
+    let mut len = list::release(memory, len, place, poll)?;
+    if is_any_faulty {
+        for node in faulty_nodes(occupancy, place) {
+            len = list::take(memory, len, node, poll)?;
         }
     }
+    Ok(len)
+}
 
-    fn recognizes(&self, request: &Request, sides: Sides) -> bool {
-        request.allows(sides)
-    }
-
-    fn propose(
+impl Keeps for FreeSubmeshList {
+    fn changed(
         &mut self,
-        _occupancy: &Occupancy<'_>,
-        request: &Request,
-        draft: &mut Draft<'_, '_>,
-    ) -> bool {
-        let rule = self.workspace.rule();
-        let place = match &mut self.form {
-            Form::Plane(plane) => {
-                // The paper's steps 1 and 2 of `Alloc`.
-                let list = &self.workspace.list[..plane.len];
-                best_place(list, request, plane.mesh.whole(), rule, draft).map(Block::from)
-            }
-            #[cfg(feature = "any-grid")]
-            Form::Boxes(boxes) => boxes.place(_occupancy, request, &mut self.workspace, draft),
-        };
-        place.map(|block| draft.push(block)).is_some()
-    }
-
-    fn suppose(
-        &mut self,
-        supposed: &Occupancy<'_>,
-        request: &Request,
-        draft: &mut Draft<'_, '_>,
-    ) -> bool {
-        let rule = self.workspace.rule();
-        let place = match &mut self.form {
-            Form::Plane(plane) => {
-                let place = plane.suppose(self.workspace.list, supposed, request, rule, draft);
-                place.map(Block::from)
-            }
-            #[cfg(feature = "any-grid")]
-            Form::Boxes(boxes) => {
-                boxes.forget();
-                let place = boxes.place(supposed, request, &mut self.workspace, draft);
-                boxes.forget();
-                place
-            }
-        };
-        place.map(|block| draft.push(block)).is_some()
-    }
-
-    fn would_fit(
-        &mut self,
+        workspace: &mut Workspace<'_>,
         occupancy: &Occupancy<'_>,
-        request: &Request,
-        draft: &mut Draft<'_, '_>,
-    ) -> bool {
-        let rule = self.workspace.rule();
-        match &self.form {
-            Form::Plane(_) if occupancy.is_supposed() => {
-                fits_somewhere(occupancy, request, rule, draft)
-            }
-            Form::Plane(plane) => {
-                let mut list = plane.submeshes(self.workspace.list);
-                list.any(|submesh| has_room(submesh, request, rule))
-            }
-            #[cfg(feature = "any-grid")]
-            Form::Boxes(_) => {
-                let scratch = Scratch::Blank(self.workspace.words);
-                first_in_any_order(occupancy, request, rule, scratch, draft).is_some()
-            }
+        event: OccupancyEvent,
+        poll: &dyn Fn(),
+    ) {
+        if !self.is_plane() {
+            self.len = None;
+            return;
         }
-    }
-
-    fn end_supposing(&mut self, occupancy: &Occupancy<'_>, poll: &dyn Fn()) {
-        match &mut self.form {
-            Form::Plane(plane) if plane.is_overwritten => {
-                plane.build_from(self.workspace.list, occupancy, poll);
+        let memory = &mut *workspace.list;
+        let len = match (event, self.len) {
+            (OccupancyEvent::SuppositionEnded, Some(_)) => return,
+            // Step 3 of `Alloc`: decomposes every submesh that overlaps the block.
+            (OccupancyEvent::Taken(block), Some(len)) => {
+                list::take(memory, len, Submesh::of_plane(block), poll)
             }
-            _ => {}
-        }
+            (OccupancyEvent::Released(block), Some(len)) => {
+                released(memory, len, occupancy, block, poll)
+            }
+            // What was free of the block before is not known, unless it is one processor.
+            (OccupancyEvent::Repaired(block), Some(len)) if occupancy.grid().area(block) == 1 => {
+                released(memory, len, occupancy, block, poll)
+            }
+            _ => Err(NoRoom),
+        };
+        // There is room for any list that is made anew.
+        self.len = len
+            .or_else(|NoRoom| list::build(memory, occupancy, poll))
+            .ok();
     }
 
-    fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block, poll: &dyn Fn()) {
-        self.change(|plane, list| plane.taken(list, occupancy, block, poll));
+    fn rebuild(&mut self, workspace: &mut Workspace<'_>, occupancy: &Occupancy<'_>) {
+        self.len = if self.is_plane() {
+            list::build(workspace.list, occupancy, &|| ()).ok()
+        } else {
+            None
+        };
     }
 
-    fn released(&mut self, occupancy: &Occupancy<'_>, block: Block, poll: &dyn Fn()) {
-        self.change(|plane, list| plane.released(list, occupancy, block, poll));
-    }
-
-    /// What was free of the block before is not known, unless it is one processor.
-    fn repaired(&mut self, occupancy: &Occupancy<'_>, block: Block, poll: &dyn Fn()) {
-        self.change(|plane, list| match occupancy.grid().area(block) {
-            1 => plane.released(list, occupancy, block, poll),
-            _ => plane.build_from(list, occupancy, poll),
-        });
-    }
-
-    /// On a two-dimensional mesh the list has all that is free.
-    fn blocks_unmarked(&self) -> usize {
-        match &self.form {
-            Form::Plane(_) => usize::MAX,
-            #[cfg(feature = "any-grid")]
-            Form::Boxes(_) => 0,
-        }
-    }
-
-    fn rebuild(&mut self, occupancy: &Occupancy<'_>) {
-        self.change(|plane, list| plane.build_from(list, occupancy, &|| ()));
-    }
-
-    fn check_invariants(&self, occupancy: &Occupancy<'_>) {
-        let Some(list) = self.dominant_free_submeshes() else {
+    fn check_invariants(&self, workspace: &Workspace<'_>, occupancy: &Occupancy<'_>) {
+        let Some(list) = self.dominant_free_submeshes(workspace.list) else {
             return;
         };
-        let list = &self.workspace.list[..list.len()];
+        let list = &workspace.list[..list.len()];
         assert!(
             list.is_sorted_by(|&a, &b| Entry(a).precedes(Entry(b))),
             "the list is in order and has no duplicates"
@@ -471,6 +310,40 @@ impl Strategy for FreeSubmeshList<'_> {
         });
         assert_eq!(dominant, list.len(), "nothing else is in the list");
     }
+}
+
+/// Takes the best place in a dominant free submesh.
+pub(super) fn propose(
+    kept: &mut FreeSubmeshList,
+    site: &Site<'_>,
+    workspace: &mut Workspace<'_>,
+    request: &Request,
+    draft: &mut Draft<'_, '_>,
+) -> bool {
+    let (occupancy, rule) = (site.occupancy, workspace.rule());
+    #[cfg(feature = "any-grid")]
+    if !kept.is_plane() {
+        let place = if site.is_question {
+            let scratch = Scratch::Blank(workspace.words);
+            first_in_any_order(occupancy, request, rule, scratch, draft)
+        } else {
+            // The memory has room for one list.
+            kept.len = kept.len.filter(|_| !site.is_supposed());
+            let place = boxes::place(&mut kept.len, occupancy, request, workspace, draft);
+            kept.len = kept.len.filter(|_| !site.is_supposed());
+            place
+        };
+        return place.map(|place| draft.push(place)).is_some();
+    }
+    if !site.is_question {
+        let place = kept.place(site, workspace, request, draft);
+        return place.map(|place| draft.push(place)).is_some();
+    }
+    if site.is_supposed() {
+        return fits_somewhere(occupancy, request, rule, draft);
+    }
+    let list = kept.dominant_free_submeshes(workspace.list);
+    list.is_some_and(|mut list| list.any(|submesh| has_room(submesh, request, rule)))
 }
 
 /// The faulty processors of a submesh as submeshes of one node each, in row-major order.

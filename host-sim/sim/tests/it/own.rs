@@ -1,8 +1,9 @@
 //! Controllers with a strategy and a scheduler of one's own, against those of core.
 
 use meshalloc::{
-    Block, Change, Configuration, Draft, Error, Flags, Grid, JobId, Mesh, Occupancy, Refusal,
-    Request, SchedulerKind, ServedStrategy, Shape, Sides, Strategy, StrategyKind, Submesh, Ticks,
+    Block, Change, Configuration, Draft, Error, Facts, Flags, Grid, JobId, Mesh, Recognizes,
+    Refusal, Request, SchedulerKind, ServedStrategy, Shape, Site, Strategy, StrategyKind, Submesh,
+    Ticks,
 };
 use meshalloc_sim::backend::own::{OwnBackends, Waiting, first_come};
 use meshalloc_sim::backend::{BackendError, Backends, PolicyBackends, StrategyBackends};
@@ -31,34 +32,32 @@ impl NaiveScan {
 }
 
 impl Strategy for NaiveScan {
-    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
+    /// A reservation is a corner of a free submesh.
+    fn facts(&self) -> Facts {
+        Facts {
+            recognizes: Recognizes::AnyOrientation,
+            ..Facts::default()
+        }
+    }
+
+    fn demand(&self, _: &Grid, request: &Request) -> Result<u32, Refusal> {
         let way = self.ways(request).first().copied();
         let (w, h) = way.ok_or(Refusal::NeverFits)?;
         Ok(u32::from(w) * u32::from(h))
     }
 
-    fn propose(
-        &mut self,
-        occupancy: &Occupancy<'_>,
-        request: &Request,
-        draft: &mut Draft<'_, '_>,
-    ) -> bool {
+    fn propose(&mut self, site: &Site<'_>, request: &Request, draft: &mut Draft<'_, '_>) -> bool {
         let sides = self.0.sides();
         for (w, h) in self.ways(request) {
             for (y, x) in (0..=sides.h - h).flat_map(|y| (0..=sides.w - w).map(move |x| (y, x))) {
                 let place = Block::from(Submesh::new(x, y, w, h));
-                if occupancy.is_free(place) {
+                if site.occupancy.is_free(place) {
                     draft.push(place);
                     return true;
                 }
             }
         }
         false
-    }
-
-    /// A reservation then is a corner of a free submesh.
-    fn recognizes(&self, _: &Request, _: Sides) -> bool {
-        true
     }
 }
 
@@ -197,11 +196,11 @@ struct Stubborn;
 impl ServedStrategy for Stubborn {}
 
 impl Strategy for Stubborn {
-    fn demand(&self, _: &Request) -> Result<u32, Refusal> {
+    fn demand(&self, _: &Grid, _: &Request) -> Result<u32, Refusal> {
         Ok(1)
     }
 
-    fn propose(&mut self, _: &Occupancy<'_>, _: &Request, draft: &mut Draft<'_, '_>) -> bool {
+    fn propose(&mut self, _: &Site<'_>, _: &Request, draft: &mut Draft<'_, '_>) -> bool {
         draft.push(Submesh::new(0, 0, 1, 1));
         true
     }

@@ -1,0 +1,154 @@
+//! What is known of a strategy before it decides: [`Facts`].
+
+use super::kind::Holds;
+use crate::grid::{Block, Grid};
+use crate::machine::Description;
+use crate::mesh::{Coord, Sides, Submesh};
+use crate::occupancy::Occupancy;
+use crate::request::{Flags, Request};
+use crate::word::next_bit;
+
+/// The flags of requests that need more than free processors.
+pub(super) const RULED: Flags = Flags::CHIPS.union(Flags::ALL_RINGS);
+
+/// What schedulers and the allocator know of a strategy. The default suits a strategy that gives
+/// one block to a request.
+///
+/// ```
+/// use meshalloc::{Facts, Holds};
+/// let scattered = Facts { holds: Holds::Processors, takes_any: true, ..Facts::default() };
+/// assert!(!scattered.looks_ahead);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Facts {
+    /// What an allocation holds. It says how many processors must be free for an attempt to be
+    /// valid ([`Holds::requested`]).
+    pub holds: Holds,
+    /// Whether a place is found whenever as many processors are free as the request demands,
+    /// wherever they are. Then schedulers reserve a number of processors, else what the strategy
+    /// finds.
+    pub takes_any: bool,
+    /// Whether the strategy uses knowledge of jobs ([`Site::outlook`](super::Site::outlook)) or of
+    /// earlier requests ([`Strategy::arrived`](super::Strategy::arrived)).
+    pub looks_ahead: bool,
+    /// For which free submeshes of a two-dimensional mesh it surely finds a place. A submesh that
+    /// is kept free then guarantees a place.
+    pub recognizes: Recognizes,
+    /// What has to stay free so that a place is found again.
+    pub finds_again: FindsAgain,
+    /// The most busy blocks with which [`Strategy::propose`](super::Strategy::propose) does not
+    /// read the bitmap of the machine's occupancy: 0 if it always reads it, `usize::MAX` if it
+    /// never does. Unless it is 0, blocks are marked in the bitmap later.
+    pub blocks_unmarked: usize,
+    /// The entries for which its list has room.
+    pub list_capacity: u32,
+}
+
+impl Facts {
+    /// The default for a strategy whose allocations hold this.
+    pub(super) const fn of(holds: Holds) -> Facts {
+        Facts {
+            holds,
+            takes_any: false,
+            looks_ahead: false,
+            recognizes: Recognizes::Nothing,
+            finds_again: FindsAgain::Monotone,
+            blocks_unmarked: 0,
+            list_capacity: 0,
+        }
+    }
+}
+
+impl Default for Facts {
+    fn default() -> Self {
+        Facts::of(Holds::OneBlock)
+    }
+}
+
+/// The free submeshes of a two-dimensional mesh with which a strategy surely finds a place for a
+/// request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recognizes {
+    /// None.
+    Nothing,
+    /// Those of the requested sides.
+    AsNamed,
+    /// Those of the requested sides, if the request keeps its orientation.
+    AsNamedIfFixed,
+    /// Those of the requested sides, with the longer one along the longer side of the mesh if the
+    /// request may be rotated.
+    AlongLonger,
+    /// Those of the requested sides in each orientation that the request allows.
+    AnyOrientation,
+}
+
+impl Recognizes {
+    /// Whether the strategy surely finds a place for the request where a submesh of these sides is
+    /// free. A request for rings or chips needs more than free processors.
+    pub(crate) fn includes(self, grid: &Grid, request: &Request, sides: Sides) -> bool {
+        if Description::BUILT && request.flags.intersects(RULED) {
+            return false;
+        }
+        match self {
+            Recognizes::Nothing => false,
+            Recognizes::AsNamed => sides == request.sides(),
+            Recognizes::AsNamedIfFixed => !request.may_rotate() && sides == request.sides(),
+            Recognizes::AlongLonger => sides == along_longer_side(request, Sides::of_plane(grid)),
+            Recognizes::AnyOrientation => request.allows(sides),
+        }
+    }
+}
+
+/// The sides of a request, with the longer one along the longer side of the mesh if it may be
+/// rotated.
+pub(super) fn along_longer_side(request: &Request, mesh: Sides) -> Sides {
+    let sides = request.sides();
+    let agrees = if mesh.w >= mesh.h {
+        sides.w >= sides.h
+    } else {
+        sides.h >= sides.w
+    };
+    if agrees || !request.may_rotate() {
+        sides
+    } else {
+        sides.rotated()
+    }
+}
+
+/// What has to stay free so that a strategy finds a place again, whatever else becomes busy until
+/// then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FindsAgain {
+    /// The place. The strategy is monotone: it finds a place wherever more is free than in an
+    /// occupancy in which it finds one.
+    Monotone,
+    /// The place. Where more is free, another one may be looked for in vain.
+    AtItsPlace,
+    /// The place, and in a two-dimensional mesh all from the first free processor, in row-major
+    /// order, on: the search begins there.
+    FromFirstFree,
+}
+
+impl FindsAgain {
+    /// What has to stay free: a block around the place that was found in this supposed occupancy.
+    pub(crate) fn kept_free(self, supposed: &Occupancy<'_>, place: Block) -> Block {
+        let first = match self {
+            FindsAgain::FromFirstFree => first_free(supposed),
+            FindsAgain::Monotone | FindsAgain::AtItsPlace => None,
+        };
+        let Some(first) = first else {
+            return place;
+        };
+        let place = Submesh::of_plane(place);
+        let (low, high) = (place.lower_left(), place.upper_right());
+        Submesh::between(low.x.min(first.x), first.y, high.x.max(first.x), high.y).into()
+    }
+}
+
+/// The first free processor of a two-dimensional mesh in row-major order.
+pub(super) fn first_free(occupancy: &Occupancy<'_>) -> Option<Coord> {
+    (0..occupancy.grid().rows()).find_map(|y| {
+        let x = next_bit(occupancy.busy_row(y as usize), 0, false)?;
+        Some(Coord::new(x as u16, y as u16))
+    })
+}

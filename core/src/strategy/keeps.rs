@@ -1,0 +1,73 @@
+//! What the few strategies that remember something keep between decisions: [`Keeps`].
+
+use super::{OccupancyEvent, Workspace};
+#[cfg(feature = "restore")]
+use crate::checkpoint::{Reader, RestoreError, Writer};
+use crate::occupancy::Occupancy;
+use crate::request::Request;
+use crate::search::columns::{self, Scratch};
+
+/// What a strategy keeps between decisions. The methods are those of
+/// [`Strategy`](super::Strategy), with the memory of the strategy.
+pub(super) trait Keeps {
+    fn arrived(&mut self, _workspace: &mut Workspace<'_>, _request: &Request) {}
+
+    fn changed(
+        &mut self,
+        _workspace: &mut Workspace<'_>,
+        _occupancy: &Occupancy<'_>,
+        _event: OccupancyEvent,
+        _poll: &dyn Fn(),
+    ) {
+    }
+
+    /// Called before anything else.
+    fn rebuild(&mut self, _workspace: &mut Workspace<'_>, _occupancy: &Occupancy<'_>) {}
+
+    #[cfg(feature = "restore")]
+    fn save(&self, _state: &mut Writer<'_>) {}
+
+    #[cfg(feature = "restore")]
+    fn restore(
+        &mut self,
+        _workspace: &mut Workspace<'_>,
+        _state: &mut Reader<'_>,
+    ) -> Result<(), RestoreError> {
+        Err(RestoreError::Inconsistent)
+    }
+
+    fn check_invariants(&self, _workspace: &Workspace<'_>, _occupancy: &Occupancy<'_>) {}
+}
+
+/// Bounds of the free runs of each row, in the words of the workspace
+/// ([`Scratch::Kept`]).
+#[derive(Debug)]
+pub(crate) struct Bounds;
+
+impl Bounds {
+    /// The words, for a search for the first place.
+    pub(super) fn scratch<'s>(&self, words: &'s mut [crate::word::Word]) -> Scratch<'s> {
+        Scratch::Kept(words)
+    }
+}
+
+impl Keeps for Bounds {
+    fn changed(
+        &mut self,
+        workspace: &mut Workspace<'_>,
+        occupancy: &Occupancy<'_>,
+        event: OccupancyEvent,
+        _poll: &dyn Fn(),
+    ) {
+        if let OccupancyEvent::Released(block) | OccupancyEvent::Repaired(block) = event {
+            columns::raise(occupancy, workspace.words, block);
+        }
+    }
+
+    fn rebuild(&mut self, workspace: &mut Workspace<'_>, occupancy: &Occupancy<'_>) {
+        columns::forget(occupancy, workspace.words);
+    }
+}
+
+/// Searches that are known to find nothing.
+impl Keeps for crate::search::failed::Failed {}
