@@ -10,8 +10,6 @@ mod saved;
 pub use saved::RestoringAllocator;
 
 use crate::allocation::{Allocation, AllocationError, ReleaseError, Tickets};
-#[cfg(feature = "restore")]
-use crate::checkpoint::{RestoreError, consistent};
 use crate::draft::Draft;
 use crate::error::{AllocateError, ConfigureError, IllegalProposal, PlaceError, Refusal};
 use crate::grid::{Block, Grid};
@@ -703,54 +701,6 @@ impl<'m, S: Strategy> Allocator<'m, S> {
             }
             Pause::poll(pause, &self.occupancy, &self.pool);
         }
-    }
-
-    /// Restores a block of a chain, behind its other blocks. `chain` is the chain with its last
-    /// cell. Returns the longer chain with its last cell. Only before [`Allocator::end_restoring`].
-    ///
-    /// # Errors
-    ///
-    /// `Inconsistent` if it is not free, `NoRoom`.
-    #[cfg(feature = "restore")]
-    pub(crate) fn restore_block(
-        &mut self,
-        chain: (Chain, Link),
-        block: Block,
-    ) -> Result<(Chain, Link), RestoreError> {
-        consistent(self.occupancy.is_free(block))?;
-        let chain = self.restore_chain(chain, block)?;
-        self.occupancy.take(block);
-        Ok(chain)
-    }
-
-    /// The same without taking the block.
-    ///
-    /// # Errors
-    ///
-    /// `NoRoom`.
-    #[cfg(feature = "restore")]
-    pub(crate) fn restore_chain(
-        &mut self,
-        chain: (Chain, Link),
-        block: Block,
-    ) -> Result<(Chain, Link), RestoreError> {
-        let mut draft = Draft::resume(&mut self.pool, chain);
-        draft.push(block);
-        draft.suspend().ok_or(RestoreError::NoRoom)
-    }
-
-    /// Restores a faulty processor. Returns whether the processor exists and was not faulty yet.
-    /// Only before [`Allocator::end_restoring`].
-    #[cfg(feature = "restore")]
-    pub(crate) fn restore_fault(&mut self, node: NodeId) -> bool {
-        let unit = self.occupancy.grid().unit(node);
-        unit.is_some_and(|unit| self.occupancy.mark_faulty(unit) == 1)
-    }
-
-    /// All busy processors are restored: the strategy begins with this occupancy.
-    #[cfg(feature = "restore")]
-    pub(crate) fn end_restoring(&mut self) {
-        self.strategy.rebuild(&self.occupancy);
     }
 
     /// Asserts every invariant, where these jobs hold this many blocks, or allocations if there are

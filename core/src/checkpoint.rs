@@ -229,6 +229,118 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// Hands over the parts of what `write` writes. The first error that `part` returns, which is not
+/// called again.
+pub(crate) fn save<E>(
+    part: &mut dyn FnMut(&[u8]) -> Result<(), E>,
+    write: impl FnOnce(&mut Writer<'_>),
+) -> Result<(), E> {
+    let mut outcome = Ok(());
+    let mut emit = |bytes: &[u8]| {
+        if outcome.is_ok() {
+            outcome = part(bytes);
+        }
+    };
+    let mut to = Writer::new(&mut emit);
+    write(&mut to);
+    to.finish();
+    outcome
+}
+
+/// How far a checkpoint has been read.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    /// What the latest item was about; `None` before the first.
+    stage: Option<ItemKind>,
+    items: u32,
+    /// The checksum of the parts that were taken.
+    checksum: Crc32,
+    outcome: Result<(), RestoreError>,
+    pub(crate) is_finished: bool,
+}
+
+impl Progress {
+    pub(crate) const fn new() -> Self {
+        Progress {
+            stage: None,
+            items: 0,
+            checksum: Crc32::new(),
+            outcome: Ok(()),
+            is_finished: false,
+        }
+    }
+
+    /// Whether all was read without an error.
+    ///
+    /// # Errors
+    ///
+    /// That of an earlier part; `Incomplete` if something is missing.
+    pub(crate) fn check_complete(&self) -> Result<(), RestoreError> {
+        self.outcome?;
+        match self.stage {
+            Some(ItemKind::End) => Ok(()),
+            _ => Err(RestoreError::Incomplete),
+        }
+    }
+}
+
+/// What is restored from a checkpoint, item by item.
+pub(crate) trait Restore {
+    /// The number of the format.
+    const FORMAT: u32;
+
+    fn progress(&mut self) -> &mut Progress;
+
+    /// Takes the first item.
+    fn head(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError>;
+
+    /// Takes an item behind one of the kind `stage`; `Incomplete` where there may be none. Of the
+    /// last item it reads nothing.
+    fn item(
+        &mut self,
+        kind: ItemKind,
+        stage: ItemKind,
+        from: &mut Reader<'_>,
+    ) -> Result<(), RestoreError>;
+
+    /// Takes the next part. After an error every part is answered by the same.
+    fn take_part(&mut self, part: &[u8]) -> Result<(), RestoreError> {
+        let mut reader = Reader::new(part);
+        while self.progress().outcome.is_ok() && reader.left() > 0 {
+            let before = &part[..part.len() - reader.left()];
+            self.progress().outcome = self.take_item(&mut reader, before);
+        }
+        let progress = self.progress();
+        progress.checksum.update(part);
+        progress.outcome
+    }
+
+    /// Takes the next item; `before` is what is before it in its part.
+    fn take_item(&mut self, from: &mut Reader<'_>, before: &[u8]) -> Result<(), RestoreError> {
+        let kind = match self.progress().stage {
+            None => {
+                if from.take() != Ok((ItemKind::Head, Self::FORMAT)) {
+                    return Err(RestoreError::Format);
+                }
+                self.head(from)?;
+                ItemKind::Head
+            }
+            Some(stage) => {
+                let kind = from.take()?;
+                self.item(kind, stage, from)?;
+                kind
+            }
+        };
+        let progress = self.progress();
+        if kind == ItemKind::End {
+            from.end(progress.items, progress.checksum.with(before))?;
+        }
+        progress.items += 1;
+        progress.stage = Some(kind);
+        Ok(())
+    }
+}
+
 /// The block between two nodes, along rings upwards from the first.
 pub(crate) fn block_from_ends(
     grid: &Grid,

@@ -41,22 +41,6 @@ impl<'a, 'm> Draft<'a, 'm> {
         }
     }
 
-    /// Goes on with a chain that [`Draft::suspend`] has returned.
-    #[cfg(feature = "restore")]
-    pub(crate) fn resume(pool: &'a mut BlockPool<'m>, (chain, last): (Chain, Link)) -> Self {
-        Draft {
-            chain,
-            last,
-            ..Draft::unpaused(pool)
-        }
-    }
-
-    /// The blocks so far and the last cell; `None` if there was no room for all of them.
-    #[cfg(feature = "restore")]
-    pub(crate) fn suspend(self) -> Option<(Chain, Link)> {
-        (!self.overflow).then_some((self.chain, self.last))
-    }
-
     /// All held blocks.
     pub(crate) const fn pool(&self) -> &BlockPool<'m> {
         self.pool
@@ -108,5 +92,22 @@ impl<'a, 'm> Draft<'a, 'm> {
     /// Gives back the room.
     pub(crate) fn discard(self) {
         self.pool.free(self.chain);
+    }
+}
+
+#[cfg(feature = "restore")]
+impl<'a, 'm> Draft<'a, 'm> {
+    /// Goes on with a chain that [`Draft::suspend`] has returned.
+    pub(crate) fn resume(pool: &'a mut BlockPool<'m>, (chain, last): (Chain, Link)) -> Self {
+        Draft {
+            chain,
+            last,
+            ..Draft::unpaused(pool)
+        }
+    }
+
+    /// The blocks so far and the last cell; `None` if there was no room for all of them.
+    pub(crate) fn suspend(self) -> Option<(Chain, Link)> {
+        (!self.overflow).then_some((self.chain, self.last))
     }
 }

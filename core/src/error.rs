@@ -7,6 +7,7 @@ use crate::grid::Block;
 use crate::grid::Shape;
 use crate::node::NodeId;
 use crate::texts::texts;
+use crate::wire::wire;
 
 /// The most nearest shapes that a refusal names.
 pub const NEAREST_MAX: usize = 2;
@@ -14,16 +15,16 @@ pub const NEAREST_MAX: usize = 2;
 /// Defines [`Refusal`]: each with its name in machine-readable output and its text.
 macro_rules! refusals {
     ($($(#[$meta:meta])* $refusal:ident = $name:literal, $text:literal;)*) => {
-        /// Why a job was refused.
-        ///
-        /// Waiting helps against some refusals ([`Refusal::is_temporary`]): `TooFewFree` and
-        /// `Fragmented` pass, `NeverFits` does not.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-        #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-        #[non_exhaustive]
-        pub enum Refusal {
-            $($(#[$meta])* $refusal,)*
+        wire! {
+            /// Why a job was refused.
+            ///
+            /// Waiting helps against some refusals ([`Refusal::is_temporary`]): `TooFewFree` and
+            /// `Fragmented` pass, `NeverFits` does not.
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+            #[non_exhaustive]
+            pub enum Refusal {
+                $($(#[$meta])* $refusal,)*
+            }
         }
 
         impl Refusal {
@@ -226,31 +227,31 @@ texts! { IllegalProposal: {
         "illegal proposal of the strategy: {processors} processors, expected at least {wanted}";
 } }
 
-/// Why a configuration was not taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[non_exhaustive]
-pub enum ConfigureError {
-    /// Jobs wait or run; release them or reset first.
-    JobsPresent,
-    /// The machine needs more occupancy words than this build has.
-    MachineTooLarge,
-    /// The strategy needs more memory (scratch, blocks, a list) for this machine than this build
-    /// has.
-    StrategyMemory,
-    /// The strategy does not serve this machine (dimensions, side lengths or wrapping).
-    MachineUnsuitable,
-    /// The strategy was left out of this build.
-    StrategyNotBuilt,
-    /// The scheduler was left out of this build.
-    SchedulerNotBuilt,
-    /// The controller serves only the machine of its description.
-    OtherMachine,
-    /// A parameter of the strategy or the scheduler is out of its range
-    /// ([`StrategyKind::is_valid`](crate::StrategyKind::is_valid),
-    /// [`SchedulerKind::is_valid`](crate::SchedulerKind::is_valid)).
-    BadParameter,
+wire! {
+    /// Why a configuration was not taken.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub enum ConfigureError {
+        /// Jobs wait or run; release them or reset first.
+        JobsPresent,
+        /// The machine needs more occupancy words than this build has.
+        MachineTooLarge,
+        /// The strategy needs more memory (scratch, blocks, a list) for this machine than this
+        /// build has.
+        StrategyMemory,
+        /// The strategy does not serve this machine (dimensions, side lengths or wrapping).
+        MachineUnsuitable,
+        /// The strategy was left out of this build.
+        StrategyNotBuilt,
+        /// The scheduler was left out of this build.
+        SchedulerNotBuilt,
+        /// The controller serves only the machine of its description.
+        OtherMachine,
+        /// A parameter of the strategy or the scheduler is out of its range
+        /// ([`StrategyKind::is_valid`](crate::StrategyKind::is_valid),
+        /// [`SchedulerKind::is_valid`](crate::SchedulerKind::is_valid)).
+        BadParameter,
+    }
 }
 
 texts! { ConfigureError: {
@@ -266,54 +267,54 @@ texts! { ConfigureError: {
         "a parameter of the strategy or the scheduler is out of its range";
 } }
 
-/// Why a command failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[non_exhaustive]
-pub enum Error {
-    /// The job was not granted and does not wait.
-    Refused(Refusal),
-    /// No job with this name waits or runs: it was never submitted, was refused, or has been
-    /// released.
-    UnknownJob,
-    /// The machine has no processor with this number.
-    UnknownNode(NodeId),
-    /// The block is not within the machine.
-    NoSuchBlock {
-        /// The first dimension in which its start or extent is out of range. It is the number of
-        /// dimensions if bits beyond their fields are set.
-        dimension: u8,
-    },
-    /// The configuration was refused; the old one stays.
-    Configure(ConfigureError),
-    /// The job holds fewer blocks than the query asks for.
-    NoBlock {
-        /// The number of blocks it holds; 0 while it waits.
-        held: u32,
-    },
-    /// The work that follows from an earlier change is not done yet: attempts, the end of a lease,
-    /// or a checkpoint.
-    Busy {
-        /// The most attempts that may still follow; 1 if there is only other work.
-        left: u32,
-    },
-    /// The job has no lease, or one that has not ended.
-    LeaseRuns,
-    /// This build has no leases.
-    LeasesNotBuilt,
-    /// This build has no descriptions of machines.
-    MachinesNotBuilt,
-    /// The job waits, or the strategy gives no slices: its jobs have no shape.
-    NoSlice,
-    /// No slice of the shape, or of the number of processors, that the request names is legal
-    /// ([`Refusal::NotLegal`]). Only builds with descriptions of machines give this error.
-    #[cfg(feature = "machine")]
-    NotLegal {
-        /// The nearest legal shapes of the machine's description that hold as many processors: the
-        /// smallest first.
-        nearest: [Option<Shape>; NEAREST_MAX],
-    },
+wire! {
+    /// Why a command failed.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub enum Error {
+        /// The job was not granted and does not wait.
+        Refused(Refusal),
+        /// No job with this name waits or runs: it was never submitted, was refused, or has been
+        /// released.
+        UnknownJob,
+        /// The machine has no processor with this number.
+        UnknownNode(NodeId),
+        /// The block is not within the machine.
+        NoSuchBlock {
+            /// The first dimension in which its start or extent is out of range. It is the number
+            /// of dimensions if bits beyond their fields are set.
+            dimension: u8,
+        },
+        /// The configuration was refused; the old one stays.
+        Configure(ConfigureError),
+        /// The job holds fewer blocks than the query asks for.
+        NoBlock {
+            /// The number of blocks it holds; 0 while it waits.
+            held: u32,
+        },
+        /// The work that follows from an earlier change is not done yet: attempts, the end of a
+        /// lease, or a checkpoint.
+        Busy {
+            /// The most attempts that may still follow; 1 if there is only other work.
+            left: u32,
+        },
+        /// The job has no lease, or one that has not ended.
+        LeaseRuns,
+        /// This build has no leases.
+        LeasesNotBuilt,
+        /// This build has no descriptions of machines.
+        MachinesNotBuilt,
+        /// The job waits, or the strategy gives no slices: its jobs have no shape.
+        NoSlice,
+        /// No slice of the shape, or of the number of processors, that the request names is legal
+        /// ([`Refusal::NotLegal`]). Only builds with descriptions of machines give this error.
+        #[cfg(feature = "machine")]
+        NotLegal {
+            /// The nearest legal shapes of the machine's description that hold as many processors:
+            /// the smallest first.
+            nearest: [Option<Shape>; NEAREST_MAX],
+        },
+    }
 }
 
 impl Error {

@@ -54,6 +54,7 @@ mod texts;
 mod view;
 
 mod search;
+mod wire;
 mod word;
 
 pub use allocation::{Allocation, AllocationError, ReleaseError};

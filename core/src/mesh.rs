@@ -16,6 +16,7 @@ use core::fmt;
 
 use crate::grid::{Block, Grid, MESH_SIDE_MAX, Shape};
 use crate::texts::texts;
+use crate::wire::wire;
 use crate::word::{WORD_BITS, Word};
 
 /// The position of a processor in a mesh.
@@ -49,17 +50,17 @@ impl fmt::Display for Coord {
     }
 }
 
-/// The side lengths of a request or of a submesh, in processors.
-///
-/// A side may be zero; a request with a zero is refused as empty.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct Sides {
-    /// Length along x.
-    pub w: u16,
-    /// Length along y.
-    pub h: u16,
+wire! {
+    /// The side lengths of a request or of a submesh, in processors.
+    ///
+    /// A side may be zero; a request with a zero is refused as empty.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub struct Sides {
+        /// Length along x.
+        pub w: u16,
+        /// Length along y.
+        pub h: u16,
+    }
 }
 
 impl Sides {

@@ -14,6 +14,7 @@ use crate::node::NodeId;
 use crate::request::{JobId, Request, Ticks};
 use crate::scheduler::kind::SchedulerKind;
 use crate::strategy::kind::StrategyKind;
+use crate::wire::wire;
 
 /// The most blocks in one [`BlockList`].
 pub const BLOCKS_MAX: usize = 18;
@@ -22,59 +23,59 @@ pub const LIST_JOBS_MAX: usize = 16;
 /// The most bytes in one [`OccupancyChunk`].
 pub const OCCUPANCY_BYTES_MAX: usize = 128;
 
-/// A command that changes something, answered by an [`Outcome`] or an [`Error`](crate::Error).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[non_exhaustive]
-pub enum Change {
-    /// Serve this machine with this strategy and scheduler. Only while no job waits or runs. All
-    /// processors work afterwards. Answered by [`Outcome::Done`].
-    Configure(Configuration),
-    /// A new job, which runs at once or waits. Answered by [`Outcome::Done`]; an [`Event`] reports
-    /// the grant.
-    Submit {
-        /// The job's name, unused at the moment.
-        job: JobId,
-        /// What it asks for.
-        request: Request,
-        /// The duration of its lease, in ticks; see [`Change::Lease`].
-        lease: Option<NonZeroU64>,
-    },
-    /// The job has ended, or no longer waits. Answered by [`Outcome::Released`].
-    Release {
-        /// The job's name.
-        job: JobId,
-    },
-    /// The job has a lease of this duration from now on, instead of the one it had. When a lease
-    /// ends, the job is released, or no longer waits. Answered by [`Outcome::Done`].
-    Lease {
-        /// The job's name.
-        job: JobId,
-        /// The duration, in ticks; `None` for no lease.
-        ticks: Option<NonZeroU64>,
-    },
-    /// The lease of the job has ended. The owner of the clock sends this; while the lease runs it
-    /// is refused. Answered by [`Outcome::Released`].
-    EndLease {
-        /// The job's name.
-        job: JobId,
-    },
-    /// Marks all processors of a block as faulty: one, a row, a column, any box. Jobs that hold
-    /// some of them keep running. When they give back faulty processors, these stay busy until
-    /// [`Change::ClearFaulty`]. Answered by [`Outcome::Faults`].
-    MarkFaulty {
-        /// The processors.
-        block: Block,
-    },
-    /// Marks all processors of a block as working. Answered by [`Outcome::Faults`].
-    ClearFaulty {
-        /// The processors.
-        block: Block,
-    },
-    /// Forgets all jobs, faults and statistics, keeps the configuration. Answered by
-    /// [`Outcome::Done`].
-    Reset,
+wire! {
+    /// A command that changes something, answered by an [`Outcome`] or an [`Error`](crate::Error).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum Change {
+        /// Serve this machine with this strategy and scheduler. Only while no job waits or runs.
+        /// All processors work afterwards. Answered by [`Outcome::Done`].
+        Configure(Configuration),
+        /// A new job, which runs at once or waits. Answered by [`Outcome::Done`]; an [`Event`]
+        /// reports the grant.
+        Submit {
+            /// The job's name, unused at the moment.
+            job: JobId,
+            /// What it asks for.
+            request: Request,
+            /// The duration of its lease, in ticks; see [`Change::Lease`].
+            lease: Option<NonZeroU64>,
+        },
+        /// The job has ended, or no longer waits. Answered by [`Outcome::Released`].
+        Release {
+            /// The job's name.
+            job: JobId,
+        },
+        /// The job has a lease of this duration from now on, instead of the one it had. When a
+        /// lease ends, the job is released, or no longer waits. Answered by [`Outcome::Done`].
+        Lease {
+            /// The job's name.
+            job: JobId,
+            /// The duration, in ticks; `None` for no lease.
+            ticks: Option<NonZeroU64>,
+        },
+        /// The lease of the job has ended. The owner of the clock sends this; while the lease runs
+        /// it is refused. Answered by [`Outcome::Released`].
+        EndLease {
+            /// The job's name.
+            job: JobId,
+        },
+        /// Marks all processors of a block as faulty: one, a row, a column, any box. Jobs that hold
+        /// some of them keep running. When they give back faulty processors, these stay busy until
+        /// [`Change::ClearFaulty`]. Answered by [`Outcome::Faults`].
+        MarkFaulty {
+            /// The processors.
+            block: Block,
+        },
+        /// Marks all processors of a block as working. Answered by [`Outcome::Faults`].
+        ClearFaulty {
+            /// The processors.
+            block: Block,
+        },
+        /// Forgets all jobs, faults and statistics, keeps the configuration. Answered by
+        /// [`Outcome::Done`].
+        Reset,
+    }
 }
 
 impl Change {
@@ -96,348 +97,295 @@ impl Change {
     }
 }
 
-/// What a [`Change`] has done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[non_exhaustive]
-pub enum Outcome {
-    /// What was asked for.
-    Done,
-    /// The job is gone.
-    Released {
-        /// The processors it held, 0 if it waited.
-        processors: u32,
-    },
-    /// The state of the processors was set.
-    Faults(FaultReport),
-}
-
-/// A command that changes nothing, answered by the [`Answer`] of the same name or an
-/// [`Error`](crate::Error).
-/// A list that is longer than an answer is read in chunks (`from`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[non_exhaustive]
-pub enum Query {
-    /// Reads about one job.
-    Job {
-        /// The job's name.
-        job: JobId,
-    },
-    /// Reads the blocks of a running job.
-    Blocks {
-        /// The job's name.
-        job: JobId,
-        /// The index of the first block to read.
-        from: u32,
-    },
-    /// Lists the jobs.
-    Jobs {
-        /// Only those that hold processors of this block.
-        on: Option<Block>,
-        /// 0 at first, then the `next` of the last answer.
-        from: u32,
-    },
-    /// Reads the occupancy.
-    Occupancy {
-        /// A processor. The answer begins at its number rounded down to a multiple of 8.
-        from: NodeId,
-    },
-    /// Reads the statistics.
-    Statistics,
-    /// Reads the slice that a running job holds: its sides, its rings and what is folded.
-    Slice {
-        /// The job's name.
-        job: JobId,
-    },
-    /// Reads the largest slice that could be placed now, and the largest free box. Refused as busy
-    /// while the controller is at work.
-    Largest,
-}
-
-/// The answer to a [`Query`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[non_exhaustive]
-pub enum Answer {
-    /// About one job.
-    Job(JobReport),
-    /// Some of the blocks of a job.
-    Blocks(BlockList),
-    /// Some of the jobs.
-    Jobs(JobList),
-    /// Some of the occupancy.
-    Occupancy(OccupancyChunk),
-    /// The machine and its jobs in numbers.
-    Statistics(Statistics),
-    /// The slice of a job.
-    #[cfg(feature = "machine")]
-    Slice(SliceReport),
-    /// The largest slice that could be placed.
-    #[cfg(feature = "machine")]
-    Largest(LargestReport),
-}
-
-/// What has happened to a job. Each event is reported once: see
-/// [`View::events_since`](crate::View::events_since).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct Event {
-    /// The number of the event: one more than that of the event before, from 1 on.
-    pub number: u64,
-    /// The job.
-    pub job: JobId,
-    /// When it happened.
-    pub at: Ticks,
-    /// The processors that the job holds from then on, or held until then.
-    pub processors: u32,
-    /// What happened.
-    pub what: Happened,
-}
-
-/// What an [`Event`] is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum Happened {
-    /// The job was granted processors.
-    Granted {
-        /// The number of attempts to place it.
-        attempts: u32,
-        /// How many attempts failed although at least as many processors were free as it requests:
-        /// the allocation misses. The attempt that succeeded was valid too, so `misses + 1` were.
-        misses: u32,
-        /// The number of blocks it holds.
-        blocks_total: u32,
-        /// The first of them. [`Query::Blocks`] reads the others.
-        block: Block,
-    },
-    /// Its lease ended, and the job was released. It may have waited: then it held 0 processors.
-    LeaseEnded,
-}
-
-/// What the controller serves, and how.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct Configuration {
-    /// The machine.
-    pub machine: Grid,
-    /// Where jobs are placed.
-    pub strategy: StrategyKind,
-    /// Which job may try.
-    pub scheduler: SchedulerKind,
-}
-
-/// Up to [`BLOCKS_MAX`] blocks of a job.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct BlockList {
-    /// The job.
-    pub job: JobId,
-    /// When it was granted. It tells the job from a later one of the same name.
-    pub granted_at: Ticks,
-    /// The number of blocks it holds.
-    pub total: u32,
-    /// The index of the first block below.
-    pub first: u32,
-    /// The blocks, at least one.
-    pub blocks: Vec<Block, BLOCKS_MAX>,
-}
-
-/// What a controller has room for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct Capacity {
-    /// Words of occupancy.
-    pub words: u32,
-    /// Bits in each of them. A two-dimensional mesh takes `h * ceil(w / word_bits)` words, any
-    /// other machine of N processors `ceil(N / word_bits)`.
-    pub word_bits: u8,
-    /// Jobs, waiting and running together.
-    pub jobs: u32,
-    /// Blocks held by all jobs together.
-    pub blocks: u32,
-    /// Submeshes in the strategy's own list.
-    pub list: u32,
-}
-
-/// The slice that a job holds; [`Slice`](crate::Slice) also has the place of each processor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct SliceReport {
-    /// The job.
-    pub job: JobId,
-    /// The shape it asked for; if it named a number of processors, the one it was given.
-    pub shape: Shape,
-    /// The sides of the slice by dimension.
-    pub sides: Shape,
-    /// Which extent of the shape is folded, counted from 0.
-    pub folded: Option<u8>,
-    /// A bit for each extent of the shape: whether the processors along it form a ring.
-    pub rings: u8,
-}
-
-/// What could be placed now. `neighbor` names the rectangle with which its search begins.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct LargestReport {
-    /// The processors of the largest legal slice that the strategy could place. 0 if there is none;
-    /// also on a machine of more than four dimensions, unless the jobs of the strategy hold
-    /// processors anywhere.
-    pub processors: u32,
-    /// Its shape, the most compact one. `None` for a strategy whose jobs have no shape.
-    pub shape: Option<Shape>,
-    /// The largest box of free processors, the first of these. `None` if none is free, or the
-    /// machine has more than four dimensions.
-    pub block: Option<Block>,
-}
-
-/// Where a job is in its life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum JobState {
-    /// It waits.
-    Waiting {
-        /// Jobs before it in the queue.
-        ahead: u32,
-    },
-    /// It holds processors.
-    Running {
-        /// How many.
-        processors: u32,
-    },
-}
-
-/// About one job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct JobReport {
-    /// Its name.
-    pub job: JobId,
-    /// What it asked for.
-    pub request: Request,
-    /// When it was submitted.
-    pub submitted: Ticks,
-    /// Whether it waits or runs.
-    pub state: JobState,
-    /// The number of blocks it holds.
-    pub blocks: u32,
-}
-
-/// What the processors of a block were when their state was set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct FaultReport {
-    /// The processors that were in the other state before.
-    pub changed: u32,
-    /// The jobs that held processors of the block, and keep running.
-    pub jobs: u32,
-    /// Of these the one that was granted first; [`Query::Jobs`] names all.
-    pub first: Option<JobId>,
-}
-
-/// Some of the jobs, in no particular order.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct JobList {
-    /// Each job and the processors it holds, 0 while it waits.
-    pub jobs: Vec<(JobId, u32), LIST_JOBS_MAX>,
-    /// What to ask for next; `None` at the end.
-    pub next: Option<u32>,
-}
-
-/// Some of the occupancy: a bit for each processor in the order of their numbers, least significant
-/// bit first, 1 = busy (held or faulty).
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct OccupancyChunk {
-    /// The first processor.
-    pub from: NodeId,
-    /// The number of processors of the whole machine.
-    pub nodes: u32,
-    /// The bits; those past the last processor are 0.
-    pub busy: Vec<u8, OCCUPANCY_BYTES_MAX>,
-    /// In the same order, 1 = faulty.
-    pub faulty: Vec<u8, OCCUPANCY_BYTES_MAX>,
-}
-
-/// The machine and its jobs in numbers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct Statistics {
-    /// Processors in the machine.
-    pub nodes: u32,
-    /// Processors neither held nor faulty.
-    pub free: u32,
-    /// Faulty processors.
-    pub faulty: u32,
-    /// Jobs that wait.
-    pub waiting: u32,
-    /// Jobs that run.
-    pub running: u32,
-    /// What has happened so far.
-    pub counts: Counts,
-}
-
-/// How often something has happened since the configuration or the reset.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct Counts {
-    /// Jobs taken (granted at once, or left to wait).
-    pub submitted: u64,
-    /// Grants; a job that was interrupted is granted again.
-    pub granted: u64,
-    /// Jobs released, waiting ones included.
-    pub released: u64,
-    /// Submissions refused.
-    pub refused: u64,
-    /// Attempts to place a job.
-    pub attempts: u64,
-    /// Attempts with at least as many free processors as requested.
-    pub valid_attempts: u64,
-    /// Valid attempts that failed: the papers' allocation misses.
-    pub misses: u64,
-    /// Leases that have ended. Only the latest
-    /// [`LEASES_ENDED_MAX`](crate::jobs::LEASES_ENDED_MAX) are reported as events: a reader that
-    /// has seen fewer has missed the others. 0 in a build without leases.
-    pub lease_ends: u64,
-}
-
-impl Counts {
-    /// The largest of them.
-    #[cfg(feature = "restore")]
-    pub(crate) fn largest(&self) -> u64 {
-        // The others are parts of these.
-        let jobs = self.submitted.max(self.released);
-        jobs.max(self.granted)
-            .max(self.refused)
-            .max(self.attempts)
-            .max(self.valid_attempts)
+wire! {
+    /// What a [`Change`] has done.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum Outcome {
+        /// What was asked for.
+        Done,
+        /// The job is gone.
+        Released {
+            /// The processors it held, 0 if it waited.
+            processors: u32,
+        },
+        /// The state of the processors was set.
+        Faults(FaultReport),
     }
 
-    /// Whether a controller with this number of jobs and of events can have counted so.
-    #[cfg(feature = "restore")]
-    pub(crate) fn are_of(&self, jobs: u32, events: u64) -> bool {
-        self.submitted.checked_sub(self.released) == Some(jobs.into())
-            && self.valid_attempts.checked_sub(self.misses) == Some(self.granted)
-            && self.valid_attempts <= self.attempts
-            && self.lease_ends <= self.released
-            && self.granted.saturating_add(self.lease_ends) <= events
+    /// A command that changes nothing, answered by the [`Answer`] of the same name or an
+    /// [`Error`](crate::Error).
+    /// A list that is longer than an answer is read in chunks (`from`).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum Query {
+        /// Reads about one job.
+        Job {
+            /// The job's name.
+            job: JobId,
+        },
+        /// Reads the blocks of a running job.
+        Blocks {
+            /// The job's name.
+            job: JobId,
+            /// The index of the first block to read.
+            from: u32,
+        },
+        /// Lists the jobs.
+        Jobs {
+            /// Only those that hold processors of this block.
+            on: Option<Block>,
+            /// 0 at first, then the `next` of the last answer.
+            from: u32,
+        },
+        /// Reads the occupancy.
+        Occupancy {
+            /// A processor. The answer begins at its number rounded down to a multiple of 8.
+            from: NodeId,
+        },
+        /// Reads the statistics.
+        Statistics,
+        /// Reads the slice that a running job holds: its sides, its rings and what is folded.
+        Slice {
+            /// The job's name.
+            job: JobId,
+        },
+        /// Reads the largest slice that could be placed now, and the largest free box. Refused as
+        /// busy while the controller is at work.
+        Largest,
+    }
+
+    /// The answer to a [`Query`].
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum Answer {
+        /// About one job.
+        Job(JobReport),
+        /// Some of the blocks of a job.
+        Blocks(BlockList),
+        /// Some of the jobs.
+        Jobs(JobList),
+        /// Some of the occupancy.
+        Occupancy(OccupancyChunk),
+        /// The machine and its jobs in numbers.
+        Statistics(Statistics),
+        /// The slice of a job.
+        #[cfg(feature = "machine")]
+        Slice(SliceReport),
+        /// The largest slice that could be placed.
+        #[cfg(feature = "machine")]
+        Largest(LargestReport),
+    }
+
+    /// What has happened to a job. Each event is reported once: see
+    /// [`View::events_since`](crate::View::events_since).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Event {
+        /// The number of the event: one more than that of the event before, from 1 on.
+        pub number: u64,
+        /// The job.
+        pub job: JobId,
+        /// When it happened.
+        pub at: Ticks,
+        /// The processors that the job holds from then on, or held until then.
+        pub processors: u32,
+        /// What happened.
+        pub what: Happened,
+    }
+
+    /// What an [`Event`] is about.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Happened {
+        /// The job was granted processors.
+        Granted {
+            /// The number of attempts to place it.
+            attempts: u32,
+            /// How many attempts failed although at least as many processors were free as it
+            /// requests: the allocation misses. The attempt that succeeded was valid too, so
+            /// `misses + 1` were.
+            misses: u32,
+            /// The number of blocks it holds.
+            blocks_total: u32,
+            /// The first of them. [`Query::Blocks`] reads the others.
+            block: Block,
+        },
+        /// Its lease ended, and the job was released. It may have waited: then it held 0
+        /// processors.
+        LeaseEnded,
+    }
+
+    /// What the controller serves, and how.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Configuration {
+        /// The machine.
+        pub machine: Grid,
+        /// Where jobs are placed.
+        pub strategy: StrategyKind,
+        /// Which job may try.
+        pub scheduler: SchedulerKind,
+    }
+
+    /// Up to [`BLOCKS_MAX`] blocks of a job.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct BlockList {
+        /// The job.
+        pub job: JobId,
+        /// When it was granted. It tells the job from a later one of the same name.
+        pub granted_at: Ticks,
+        /// The number of blocks it holds.
+        pub total: u32,
+        /// The index of the first block below.
+        pub first: u32,
+        /// The blocks, at least one.
+        pub blocks: Vec<Block, BLOCKS_MAX>,
+    }
+
+    /// What a controller has room for.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Capacity {
+        /// Words of occupancy.
+        pub words: u32,
+        /// Bits in each of them. A two-dimensional mesh takes `h * ceil(w / word_bits)` words, any
+        /// other machine of N processors `ceil(N / word_bits)`.
+        pub word_bits: u8,
+        /// Jobs, waiting and running together.
+        pub jobs: u32,
+        /// Blocks held by all jobs together.
+        pub blocks: u32,
+        /// Submeshes in the strategy's own list.
+        pub list: u32,
+    }
+
+    /// The slice that a job holds; [`Slice`](crate::Slice) also has the place of each processor.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct SliceReport {
+        /// The job.
+        pub job: JobId,
+        /// The shape it asked for; if it named a number of processors, the one it was given.
+        pub shape: Shape,
+        /// The sides of the slice by dimension.
+        pub sides: Shape,
+        /// Which extent of the shape is folded, counted from 0.
+        pub folded: Option<u8>,
+        /// A bit for each extent of the shape: whether the processors along it form a ring.
+        pub rings: u8,
+    }
+
+    /// What could be placed now. `neighbor` names the rectangle with which its search begins.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct LargestReport {
+        /// The processors of the largest legal slice that the strategy could place. 0 if there is
+        /// none; also on a machine of more than four dimensions, unless the jobs of the strategy
+        /// hold processors anywhere.
+        pub processors: u32,
+        /// Its shape, the most compact one. `None` for a strategy whose jobs have no shape.
+        pub shape: Option<Shape>,
+        /// The largest box of free processors, the first of these. `None` if none is free, or the
+        /// machine has more than four dimensions.
+        pub block: Option<Block>,
+    }
+
+    /// Where a job is in its life.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum JobState {
+        /// It waits.
+        Waiting {
+            /// Jobs before it in the queue.
+            ahead: u32,
+        },
+        /// It holds processors.
+        Running {
+            /// How many.
+            processors: u32,
+        },
+    }
+
+    /// About one job.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct JobReport {
+        /// Its name.
+        pub job: JobId,
+        /// What it asked for.
+        pub request: Request,
+        /// When it was submitted.
+        pub submitted: Ticks,
+        /// Whether it waits or runs.
+        pub state: JobState,
+        /// The number of blocks it holds.
+        pub blocks: u32,
+    }
+
+    /// What the processors of a block were when their state was set.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct FaultReport {
+        /// The processors that were in the other state before.
+        pub changed: u32,
+        /// The jobs that held processors of the block, and keep running.
+        pub jobs: u32,
+        /// Of these the one that was granted first; [`Query::Jobs`] names all.
+        pub first: Option<JobId>,
+    }
+
+    /// Some of the jobs, in no particular order.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct JobList {
+        /// Each job and the processors it holds, 0 while it waits.
+        pub jobs: Vec<(JobId, u32), LIST_JOBS_MAX>,
+        /// What to ask for next; `None` at the end.
+        pub next: Option<u32>,
+    }
+
+    /// Some of the occupancy: a bit for each processor in the order of their numbers, least
+    /// significant bit first, 1 = busy (held or faulty).
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct OccupancyChunk {
+        /// The first processor.
+        pub from: NodeId,
+        /// The number of processors of the whole machine.
+        pub nodes: u32,
+        /// The bits; those past the last processor are 0.
+        pub busy: Vec<u8, OCCUPANCY_BYTES_MAX>,
+        /// In the same order, 1 = faulty.
+        pub faulty: Vec<u8, OCCUPANCY_BYTES_MAX>,
+    }
+
+    /// The machine and its jobs in numbers.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Statistics {
+        /// Processors in the machine.
+        pub nodes: u32,
+        /// Processors neither held nor faulty.
+        pub free: u32,
+        /// Faulty processors.
+        pub faulty: u32,
+        /// Jobs that wait.
+        pub waiting: u32,
+        /// Jobs that run.
+        pub running: u32,
+        /// What has happened so far.
+        pub counts: Counts,
+    }
+
+    /// How often something has happened since the configuration or the reset.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Counts {
+        /// Jobs taken (granted at once, or left to wait).
+        pub submitted: u64,
+        /// Grants; a job that was interrupted is granted again.
+        pub granted: u64,
+        /// Jobs released, waiting ones included.
+        pub released: u64,
+        /// Submissions refused.
+        pub refused: u64,
+        /// Attempts to place a job.
+        pub attempts: u64,
+        /// Attempts with at least as many free processors as requested.
+        pub valid_attempts: u64,
+        /// Valid attempts that failed: the papers' allocation misses.
+        pub misses: u64,
+        /// Leases that have ended. Only the latest
+        /// [`LEASES_ENDED_MAX`](crate::jobs::LEASES_ENDED_MAX) are reported as events: a reader
+        /// that has seen fewer has missed the others. 0 in a build without leases.
+        pub lease_ends: u64,
     }
 }

@@ -5,16 +5,18 @@ use core::num::NonZeroU64;
 
 use crate::grid::Shape;
 use crate::mesh::Sides;
+use crate::wire::wire;
 
 /// A point in time or a duration, in ticks. The caller chooses the length of a tick: the simulator
 /// uses microseconds of virtual time, the firmware milliseconds since its reset.
 pub type Ticks = u64;
 
-/// The name that a client gives its job. The client may use it again after the job was released.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct JobId(pub u32);
+wire! {
+    /// The name that a client gives its job. The client may use it again after the job was
+    /// released.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub struct JobId(pub u32);
+}
 
 impl fmt::Display for JobId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -84,24 +86,24 @@ impl defmt::Format for Flags {
     }
 }
 
-/// A request for processors.
-///
-/// It has a shape and the exact number of processors. [`Holds`](crate::Holds) says whether a
-/// strategy gives a job exactly this number or the whole shape.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct Request {
-    /// The extents.
-    pub shape: Shape,
-    /// The number of processors: 1 to the shape's area, or any number with [`Flags::CHIPS`].
-    pub processors: u32,
-    /// How it may be served.
-    pub flags: Flags,
-    /// The estimated time for which the job will hold its processors, in ticks. A job without an
-    /// estimate counts as one that never ends. A job that runs longer than its estimate keeps its
-    /// processors.
-    pub estimate: Option<NonZeroU64>,
+wire! {
+    /// A request for processors.
+    ///
+    /// It has a shape and the exact number of processors. [`Holds`](crate::Holds) says whether a
+    /// strategy gives a job exactly this number or the whole shape.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub struct Request {
+        /// The extents.
+        pub shape: Shape,
+        /// The number of processors: 1 to the shape's area, or any number with [`Flags::CHIPS`].
+        pub processors: u32,
+        /// How it may be served.
+        pub flags: Flags,
+        /// The estimated time for which the job will hold its processors, in ticks. A job without
+        /// an estimate counts as one that never ends. A job that runs longer than its estimate
+        /// keeps its processors.
+        pub estimate: Option<NonZeroU64>,
+    }
 }
 
 impl Request {

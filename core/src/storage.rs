@@ -18,7 +18,6 @@ pub use provided::{Element, Provider};
 pub use crate::needs::Needs;
 
 use crate::jobs::JobSlot;
-use crate::machine::Description;
 use crate::pool::{BlockCell, Link};
 use crate::strategy::Workspace;
 use crate::word::Word;
@@ -75,7 +74,7 @@ impl<'m> Memory<'m> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub const fn describing(mut self, description: &'m Description) -> Self {
+    pub const fn describing(mut self, description: &'m crate::Description) -> Self {
         self.processors.workspace.describe(description);
         self
     }
@@ -87,7 +86,7 @@ impl<'m> AllocatorMemory<'m> {
     /// only the slices that are legal there. A strategy of your own
     /// ([`Allocator::with_strategy`](crate::Allocator::with_strategy)) does not use it.
     #[must_use]
-    pub const fn describing(mut self, description: &'m Description) -> Self {
+    pub const fn describing(mut self, description: &'m crate::Description) -> Self {
         self.processors.workspace.describe(description);
         self
     }

@@ -6,12 +6,13 @@ use serde::{Deserialize, Serialize};
 use super::Allocator;
 use crate::allocation::{Allocation, AllocationError};
 use crate::checkpoint::{
-    ALLOCATOR_FORMAT, ItemKind, Numbers, Reader, RestoreError, Writer, block_from_ends, consistent,
+    self, ALLOCATOR_FORMAT, ItemKind, Numbers, Progress, Reader, Restore, RestoreError,
+    block_from_ends, consistent,
 };
-use crate::checksum::Crc32;
+use crate::draft::Draft;
 use crate::grid::{Block, Grid};
 use crate::node::NodeId;
-use crate::pool::{Link, NONE};
+use crate::pool::{Chain, Link, NONE};
 use crate::strategy::{Strategy, StrategyKind};
 
 /// What comes first.
@@ -76,40 +77,33 @@ impl<'m> Allocator<'m> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn save<E>(&self, part: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
-        let mut outcome = Ok(());
-        let mut emit = |bytes: &[u8]| {
-            if outcome.is_ok() {
-                outcome = part(bytes);
+        checkpoint::save(part, |to| {
+            let grid = self.occupancy.grid();
+            let head = Head {
+                machine: *grid,
+                strategy: self.strategy.kind(),
+                epoch: self.tickets.epoch(),
+            };
+            to.put(&(ALLOCATOR_FORMAT, head));
+            to.begin(ItemKind::Blocks);
+            for first in self.tickets.heads() {
+                for (cell, block) in self.pool.cells_from(first) {
+                    to.put(&SavedBlock {
+                        cell,
+                        ticket: self.tickets.ticket(cell),
+                        ends: grid.ends(block),
+                    });
+                }
             }
-        };
-        let mut to = Writer::new(&mut emit);
-        let grid = self.occupancy.grid();
-        let head = Head {
-            machine: *grid,
-            strategy: self.strategy.kind(),
-            epoch: self.tickets.epoch(),
-        };
-        to.put(&(ALLOCATOR_FORMAT, head));
-        to.begin(ItemKind::Blocks);
-        for first in self.tickets.heads() {
-            for (cell, block) in self.pool.cells_from(first) {
-                to.put(&SavedBlock {
-                    cell,
-                    ticket: self.tickets.ticket(cell),
-                    ends: grid.ends(block),
-                });
-            }
-        }
-        to.begin(ItemKind::FreeSlots);
-        let free = self.pool.free_cells();
-        to.put_numbers(free.map(|cell| (cell, Some(self.tickets.ticket(cell)))));
-        to.begin(ItemKind::Faults);
-        let faulty = self.occupancy.faulty_nodes();
-        to.put_numbers(faulty.map(|node| (node.0, None)));
-        to.begin(ItemKind::Strategy);
-        self.strategy.save(&mut to);
-        to.finish();
-        outcome
+            to.begin(ItemKind::FreeSlots);
+            let free = self.pool.free_cells();
+            to.put_numbers(free.map(|cell| (cell, Some(self.tickets.ticket(cell)))));
+            to.begin(ItemKind::Faults);
+            let faulty = self.occupancy.faulty_nodes();
+            to.put_numbers(faulty.map(|node| (node.0, None)));
+            to.begin(ItemKind::Strategy);
+            self.strategy.save(to);
+        })
     }
 
     /// Begins to restore the parts that [`Allocator::save`] has handed over. The present state is
@@ -119,15 +113,11 @@ impl<'m> Allocator<'m> {
         self.forget();
         RestoringAllocator {
             allocator: self,
-            stage: None,
-            items: 0,
+            progress: Progress::new(),
             epoch: 0,
             last: NONE,
             last_free: NONE,
             cells: 0,
-            checksum: Crc32::new(),
-            outcome: Ok(()),
-            is_finished: false,
         }
     }
 
@@ -150,6 +140,59 @@ impl<'m> Allocator<'m> {
     }
 }
 
+/// For a controller, too.
+impl<S: Strategy> Allocator<'_, S> {
+    /// Restores a block of a chain, behind its other blocks. `chain` is the chain with its last
+    /// cell. Returns the longer chain with its last cell. Only before [`Allocator::end_restoring`].
+    ///
+    /// # Errors
+    ///
+    /// `Inconsistent` if it is not free, `NoRoom`.
+    pub(crate) fn restore_block(
+        &mut self,
+        chain: (Chain, Link),
+        block: Block,
+    ) -> Result<(Chain, Link), RestoreError> {
+        consistent(self.occupancy.is_free(block))?;
+        let chain = self.restore_chain(chain, block)?;
+        self.occupancy.take(block);
+        Ok(chain)
+    }
+
+    /// The same without taking the block.
+    ///
+    /// # Errors
+    ///
+    /// `NoRoom`.
+    pub(crate) fn restore_chain(
+        &mut self,
+        chain: (Chain, Link),
+        block: Block,
+    ) -> Result<(Chain, Link), RestoreError> {
+        let mut draft = Draft::resume(&mut self.pool, chain);
+        draft.push(block);
+        draft.suspend().ok_or(RestoreError::NoRoom)
+    }
+
+    /// Restores the faulty processors of an item. Only before [`Allocator::end_restoring`].
+    ///
+    /// # Errors
+    ///
+    /// `Malformed`; `Inconsistent` if a processor does not exist or was faulty already.
+    pub(crate) fn restore_faults(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
+        for node in from.take::<Numbers>()? {
+            let unit = self.occupancy.grid().unit(NodeId(node));
+            consistent(unit.is_some_and(|unit| self.occupancy.mark_faulty(unit) == 1))?;
+        }
+        Ok(())
+    }
+
+    /// All busy processors are restored: the strategy begins with this occupancy.
+    pub(crate) fn end_restoring(&mut self) {
+        self.strategy.rebuild(&self.occupancy);
+    }
+}
+
 /// An allocator that is being restored: give it the parts in order, then
 /// [`RestoringAllocator::finish`].
 ///
@@ -160,9 +203,7 @@ impl<'m> Allocator<'m> {
 #[derive(Debug)]
 pub struct RestoringAllocator<'a, 'm> {
     allocator: &'a mut Allocator<'m>,
-    /// What the latest item was about; `None` before the first.
-    stage: Option<ItemKind>,
-    items: u32,
+    progress: Progress,
     /// That of the handles that were saved.
     epoch: u32,
     /// The latest cell with a block.
@@ -171,10 +212,6 @@ pub struct RestoringAllocator<'a, 'm> {
     last_free: Link,
     /// The cells so far.
     cells: u32,
-    /// The checksum of the parts that were taken.
-    checksum: Crc32,
-    outcome: Result<(), RestoreError>,
-    is_finished: bool,
 }
 
 impl RestoringAllocator<'_, '_> {
@@ -189,13 +226,7 @@ impl RestoringAllocator<'_, '_> {
     /// O(words) for each block, and once, behind the last fault, what the strategy takes to begin
     /// with an occupancy.
     pub fn part(&mut self, part: &[u8]) -> Result<(), RestoreError> {
-        let mut reader = Reader::new(part);
-        while self.outcome.is_ok() && reader.left() > 0 {
-            let before = &part[..part.len() - reader.left()];
-            self.outcome = self.item(&mut reader, before);
-        }
-        self.checksum.update(part);
-        self.outcome
+        self.take_part(part)
     }
 
     /// The last part was taken: the allocator is restored.
@@ -204,60 +235,9 @@ impl RestoringAllocator<'_, '_> {
     ///
     /// That of an earlier part; `Incomplete` if something is missing.
     pub fn finish(mut self) -> Result<(), RestoreError> {
-        self.outcome?;
-        if self.stage != Some(ItemKind::End) {
-            return Err(RestoreError::Incomplete);
-        }
+        self.progress.check_complete()?;
         self.allocator.tickets.set_renewed(self.epoch);
-        self.is_finished = true;
-        Ok(())
-    }
-
-    /// Takes the next item; `before` is what is before it in its part.
-    fn item(&mut self, from: &mut Reader<'_>, before: &[u8]) -> Result<(), RestoreError> {
-        let Some(stage) = self.stage else {
-            return self.head(from);
-        };
-        let kind = from.take()?;
-        if kind < stage || stage == ItemKind::End {
-            return Err(RestoreError::Incomplete);
-        }
-        if kind >= ItemKind::Strategy && stage < ItemKind::Strategy {
-            consistent(self.allocator.pool.is_restored(self.cells))?;
-            self.allocator.end_restoring();
-        }
-        match kind {
-            ItemKind::Blocks => self.block(from.take()?)?,
-            ItemKind::FreeSlots => self.free_cells(&from.take::<Numbers>()?)?,
-            ItemKind::Faults => {
-                for node in from.take::<Numbers>()? {
-                    consistent(self.allocator.restore_fault(NodeId(node)))?;
-                }
-            }
-            ItemKind::Strategy => self.allocator.strategy.restore(from)?,
-            ItemKind::End => from.end(self.items, self.checksum.with(before))?,
-            _ => return Err(RestoreError::Incomplete),
-        }
-        self.items += 1;
-        self.stage = Some(kind);
-        Ok(())
-    }
-
-    fn head(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
-        if from.take() != Ok((ItemKind::Head, ALLOCATOR_FORMAT)) {
-            return Err(RestoreError::Format);
-        }
-        let Head {
-            machine,
-            strategy,
-            epoch,
-        } = from.take()?;
-        let checked = self.allocator.check(&machine, strategy);
-        checked.map_err(RestoreError::Configure)?;
-        self.allocator.switch(machine, strategy);
-        self.allocator.pool.begin_restoring();
-        self.epoch = epoch;
-        (self.items, self.stage) = (1, Some(ItemKind::Head));
+        self.progress.is_finished = true;
         Ok(())
     }
 
@@ -297,9 +277,54 @@ impl RestoringAllocator<'_, '_> {
     }
 }
 
+impl Restore for RestoringAllocator<'_, '_> {
+    const FORMAT: u32 = ALLOCATOR_FORMAT;
+
+    fn progress(&mut self) -> &mut Progress {
+        &mut self.progress
+    }
+
+    fn head(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
+        let Head {
+            machine,
+            strategy,
+            epoch,
+        } = from.take()?;
+        let checked = self.allocator.check(&machine, strategy);
+        checked.map_err(RestoreError::Configure)?;
+        self.allocator.switch(machine, strategy);
+        self.allocator.pool.begin_restoring();
+        self.epoch = epoch;
+        Ok(())
+    }
+
+    fn item(
+        &mut self,
+        kind: ItemKind,
+        stage: ItemKind,
+        from: &mut Reader<'_>,
+    ) -> Result<(), RestoreError> {
+        if kind < stage || stage == ItemKind::End {
+            return Err(RestoreError::Incomplete);
+        }
+        if kind >= ItemKind::Strategy && stage < ItemKind::Strategy {
+            consistent(self.allocator.pool.is_restored(self.cells))?;
+            self.allocator.end_restoring();
+        }
+        match kind {
+            ItemKind::Blocks => self.block(from.take()?),
+            ItemKind::FreeSlots => self.free_cells(&from.take::<Numbers>()?),
+            ItemKind::Faults => self.allocator.restore_faults(from),
+            ItemKind::Strategy => self.allocator.strategy.restore(from),
+            ItemKind::End => Ok(()),
+            _ => Err(RestoreError::Incomplete),
+        }
+    }
+}
+
 impl Drop for RestoringAllocator<'_, '_> {
     fn drop(&mut self) {
-        if !self.is_finished {
+        if !self.progress.is_finished {
             self.allocator.forget();
         }
     }

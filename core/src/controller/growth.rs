@@ -4,7 +4,7 @@
 #[cfg(doc)]
 use super::Commit;
 use super::Controller;
-use super::leases::SavedLease;
+use super::saved_leases::SavedLease;
 use super::state::SavedRunning;
 use crate::checkpoint::{NUMBERS_MAX, item_len};
 use crate::jobs::{JobSlot, Leases};

@@ -13,6 +13,8 @@ mod invariants;
 mod leases;
 mod pass;
 #[cfg(feature = "restore")]
+mod saved_leases;
+#[cfg(feature = "restore")]
 mod state;
 
 pub use commit::{Commit, OnCommit};

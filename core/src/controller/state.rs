@@ -5,18 +5,37 @@ use serde::{Deserialize, Serialize};
 
 use super::Controller;
 use crate::checkpoint::{
-    COUNT_MAX, FORMAT, ItemKind, Numbers, Reader, RestoreError, SaveError, Writer, block_from_ends,
-    consistent,
+    self, COUNT_MAX, FORMAT, ItemKind, Numbers, Progress, Reader, Restore, RestoreError, SaveError,
+    Writer, block_from_ends, consistent,
 };
-use crate::checksum::Crc32;
 use crate::grid::{Block, Grid};
 use crate::jobs::{JobSlot, Leases, Reserved, SavedJob, Slot};
 use crate::message::{Configuration, Counts};
-use crate::node::NodeId;
 use crate::pool::{Chain, Link, NONE};
 use crate::request::Ticks;
 use crate::scheduler::{AnyScheduler, ServedScheduler};
 use crate::strategy::{AnyStrategy, ServedStrategy};
+
+impl Counts {
+    /// The largest of them.
+    fn largest(&self) -> u64 {
+        // The others are parts of these.
+        let jobs = self.submitted.max(self.released);
+        jobs.max(self.granted)
+            .max(self.refused)
+            .max(self.attempts)
+            .max(self.valid_attempts)
+    }
+
+    /// Whether a controller with this number of jobs and of events can have counted so.
+    fn are_of(&self, jobs: u32, events: u64) -> bool {
+        self.submitted.checked_sub(self.released) == Some(jobs.into())
+            && self.valid_attempts.checked_sub(self.misses) == Some(self.granted)
+            && self.valid_attempts <= self.attempts
+            && self.lease_ends <= self.released
+            && self.granted.saturating_add(self.lease_ends) <= events
+    }
+}
 
 /// What comes first.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -141,29 +160,23 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
         if self.is_scheduling() {
             return Err(SaveError::Scheduling);
         }
-        let mut outcome = Ok(());
-        let mut emit = |bytes: &[u8]| {
-            if outcome.is_ok() {
-                outcome = part(bytes);
+        checkpoint::save(part, |to| {
+            let head = Head {
+                configuration: self.configuration(),
+                clock: reset.unwrap_or(self.clock),
+                events: self.events,
+                counts: match reset {
+                    Some(_) => Counts::default(),
+                    None => self.counts,
+                },
+            };
+            to.put(&(FORMAT, head));
+            // From the head alone a controller without jobs and faults is restored.
+            if reset.is_none() {
+                self.write(to);
             }
-        };
-        let mut to = Writer::new(&mut emit);
-        let head = Head {
-            configuration: self.configuration(),
-            clock: reset.unwrap_or(self.clock),
-            events: self.events,
-            counts: match reset {
-                Some(_) => Counts::default(),
-                None => self.counts,
-            },
-        };
-        to.put(&(FORMAT, head));
-        // From the head alone a controller without jobs and faults is restored.
-        if reset.is_none() {
-            self.write(&mut to);
-        }
-        to.finish();
-        outcome.map_err(SaveError::Part)
+        })
+        .map_err(SaveError::Part)
     }
 
     /// Writes what comes between the head and the end.
@@ -237,8 +250,7 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
         self.jobs.begin_restoring();
         Restoring {
             controller: self,
-            stage: None,
-            items: 0,
+            progress: Progress::new(),
             clock: 0,
             events: 0,
             counts: Counts::default(),
@@ -247,9 +259,6 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
             open: None,
             last_free: None,
             free: 0,
-            checksum: Crc32::new(),
-            outcome: Ok(()),
-            is_finished: false,
         }
     }
 }
@@ -286,9 +295,7 @@ where
     D: ServedScheduler,
 {
     controller: &'a mut Controller<'m, S, D>,
-    /// What the latest item was about; `None` before the first.
-    stage: Option<ItemKind>,
-    items: u32,
+    progress: Progress,
     /// These become the controller's at the end.
     clock: Ticks,
     events: u64,
@@ -300,10 +307,6 @@ where
     open: Option<Open>,
     last_free: Option<Slot>,
     free: u32,
-    /// The checksum of the parts that were taken.
-    checksum: Crc32,
-    outcome: Result<(), RestoreError>,
-    is_finished: bool,
 }
 
 impl<S: ServedStrategy, D: ServedScheduler> Restoring<'_, '_, S, D> {
@@ -318,13 +321,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Restoring<'_, '_, S, D> {
     /// O(words) for each block, and once, behind the last fault, what the strategy takes to begin
     /// with an occupancy.
     pub fn part(&mut self, part: &[u8]) -> Result<(), RestoreError> {
-        let mut reader = Reader::new(part);
-        while self.outcome.is_ok() && reader.left() > 0 {
-            let before = &part[..part.len() - reader.left()];
-            self.outcome = self.item(&mut reader, before);
-        }
-        self.checksum.update(part);
-        self.outcome
+        self.take_part(part)
     }
 
     /// The last part was taken: the controller is restored.
@@ -334,100 +331,14 @@ impl<S: ServedStrategy, D: ServedScheduler> Restoring<'_, '_, S, D> {
     /// That of an earlier part; `Incomplete` if something is missing; `Inconsistent` if the
     /// statistics do not belong to these jobs.
     pub fn finish(mut self) -> Result<(), RestoreError> {
-        self.outcome?;
-        if self.stage != Some(ItemKind::End) {
-            return Err(RestoreError::Incomplete);
-        }
+        self.progress.check_complete()?;
         let jobs = &self.controller.jobs;
         let jobs = jobs.waiting_len() + jobs.running_len();
         consistent(self.counts.are_of(jobs, self.events))?;
         self.controller.clock = self.clock;
         self.controller.events = self.events;
         self.controller.counts = self.counts;
-        self.is_finished = true;
-        Ok(())
-    }
-
-    /// Takes the next item; `before` is what is before it in its part.
-    fn item(&mut self, from: &mut Reader<'_>, before: &[u8]) -> Result<(), RestoreError> {
-        let Some(stage) = self.stage else {
-            return self.head(from);
-        };
-        let kind = from.take()?;
-        let purpose = self.open.map(|open| open.purpose);
-        let is_in_order = match kind {
-            ItemKind::Head => false,
-            ItemKind::Running => matches!(stage, ItemKind::Head | ItemKind::Blocks),
-            ItemKind::Blocks => matches!(purpose, Some(Purpose::Running { .. })),
-            ItemKind::Waiting => stage <= ItemKind::Reserved,
-            ItemKind::Reserved if Reserved::BUILT => {
-                matches!(purpose, Some(Purpose::Reserved { .. }))
-            }
-            kind => kind >= stage && stage != ItemKind::End,
-        };
-        if !is_in_order {
-            return Err(RestoreError::Incomplete);
-        }
-        if !matches!(kind, ItemKind::Blocks | ItemKind::Reserved) {
-            self.close()?;
-        }
-        if kind >= ItemKind::Strategy && stage < ItemKind::Strategy {
-            consistent(self.controller.jobs.is_restored(self.free))?;
-            if Reserved::BUILT {
-                consistent(self.controller.overlapping_reservations().is_none())?;
-            }
-            self.controller.allocator.end_restoring();
-        }
-        match kind {
-            ItemKind::Running => self.running(from.take()?)?,
-            ItemKind::Waiting => self.waiting(from.take()?)?,
-            ItemKind::Reserved if !Reserved::BUILT => return Err(RestoreError::Format),
-            ItemKind::Blocks | ItemKind::Reserved => self.blocks(&from.take::<Numbers>()?)?,
-            ItemKind::FreeSlots => {
-                for slot in from.take::<Numbers>()? {
-                    let jobs = &mut self.controller.jobs;
-                    self.last_free = Some(jobs.restore_free(slot, self.last_free)?);
-                    self.free += 1;
-                }
-            }
-            ItemKind::Faults => {
-                for node in from.take::<Numbers>()? {
-                    consistent(self.controller.allocator.restore_fault(NodeId(node)))?;
-                }
-            }
-            ItemKind::Strategy => self.controller.allocator.strategy.restore(from)?,
-            ItemKind::Scheduler => self.controller.scheduler.restore(from)?,
-            ItemKind::Leases if Leases::BUILT => {
-                let latest = (self.latest_end, self.events);
-                self.latest_end = self.controller.restore_lease(from.take()?, latest)?;
-            }
-            ItemKind::Leases => return Err(RestoreError::Format),
-            ItemKind::Head | ItemKind::End => {
-                from.end(self.items, self.checksum.with(before))?;
-            }
-        }
-        self.items += 1;
-        self.stage = Some(kind);
-        Ok(())
-    }
-
-    fn head(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
-        if from.take() != Ok((ItemKind::Head, FORMAT)) {
-            return Err(RestoreError::Format);
-        }
-        let Head {
-            configuration,
-            clock,
-            events,
-            counts,
-        } = from.take()?;
-        consistent(events.max(counts.largest()) <= COUNT_MAX)?;
-        let scheduler = self.controller.checked(&configuration);
-        scheduler
-            .map(|scheduler| self.controller.configure(configuration, scheduler, 0))
-            .map_err(RestoreError::Configure)?;
-        (self.clock, self.events, self.counts) = (clock, events, counts);
-        (self.items, self.stage) = (1, Some(ItemKind::Head));
+        self.progress.is_finished = true;
         Ok(())
     }
 
@@ -561,9 +472,88 @@ fn each_block(
     Ok(())
 }
 
+impl<S: ServedStrategy, D: ServedScheduler> Restore for Restoring<'_, '_, S, D> {
+    const FORMAT: u32 = FORMAT;
+
+    fn progress(&mut self) -> &mut Progress {
+        &mut self.progress
+    }
+
+    fn head(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
+        let Head {
+            configuration,
+            clock,
+            events,
+            counts,
+        } = from.take()?;
+        consistent(events.max(counts.largest()) <= COUNT_MAX)?;
+        let scheduler = self.controller.checked(&configuration);
+        scheduler
+            .map(|scheduler| self.controller.configure(configuration, scheduler, 0))
+            .map_err(RestoreError::Configure)?;
+        (self.clock, self.events, self.counts) = (clock, events, counts);
+        Ok(())
+    }
+
+    fn item(
+        &mut self,
+        kind: ItemKind,
+        stage: ItemKind,
+        from: &mut Reader<'_>,
+    ) -> Result<(), RestoreError> {
+        let purpose = self.open.map(|open| open.purpose);
+        let is_in_order = match kind {
+            ItemKind::Head => false,
+            ItemKind::Running => matches!(stage, ItemKind::Head | ItemKind::Blocks),
+            ItemKind::Blocks => matches!(purpose, Some(Purpose::Running { .. })),
+            ItemKind::Waiting => stage <= ItemKind::Reserved,
+            ItemKind::Reserved if Reserved::BUILT => {
+                matches!(purpose, Some(Purpose::Reserved { .. }))
+            }
+            kind => kind >= stage && stage != ItemKind::End,
+        };
+        if !is_in_order {
+            return Err(RestoreError::Incomplete);
+        }
+        if !matches!(kind, ItemKind::Blocks | ItemKind::Reserved) {
+            self.close()?;
+        }
+        if kind >= ItemKind::Strategy && stage < ItemKind::Strategy {
+            consistent(self.controller.jobs.is_restored(self.free))?;
+            if Reserved::BUILT {
+                consistent(self.controller.overlapping_reservations().is_none())?;
+            }
+            self.controller.allocator.end_restoring();
+        }
+        match kind {
+            ItemKind::Running => self.running(from.take()?)?,
+            ItemKind::Waiting => self.waiting(from.take()?)?,
+            ItemKind::Reserved if !Reserved::BUILT => return Err(RestoreError::Format),
+            ItemKind::Blocks | ItemKind::Reserved => self.blocks(&from.take::<Numbers>()?)?,
+            ItemKind::FreeSlots => {
+                for slot in from.take::<Numbers>()? {
+                    let jobs = &mut self.controller.jobs;
+                    self.last_free = Some(jobs.restore_free(slot, self.last_free)?);
+                    self.free += 1;
+                }
+            }
+            ItemKind::Faults => self.controller.allocator.restore_faults(from)?,
+            ItemKind::Strategy => self.controller.allocator.strategy.restore(from)?,
+            ItemKind::Scheduler => self.controller.scheduler.restore(from)?,
+            ItemKind::Leases if Leases::BUILT => {
+                let latest = (self.latest_end, self.events);
+                self.latest_end = self.controller.restore_lease(from.take()?, latest)?;
+            }
+            ItemKind::Leases => return Err(RestoreError::Format),
+            ItemKind::Head | ItemKind::End => {}
+        }
+        Ok(())
+    }
+}
+
 impl<S: ServedStrategy, D: ServedScheduler> Drop for Restoring<'_, '_, S, D> {
     fn drop(&mut self) {
-        if !self.is_finished {
+        if !self.progress.is_finished {
             self.controller.reset(0);
         }
     }

@@ -1,43 +1,45 @@
 //! A box of processors in a grid: [`Block`].
 
-/// A box of processors in a [`Grid`](super::Grid): a start and an extent in each dimension. It
-/// wraps around where the grid wraps.
-///
-/// A contiguous allocation is one block. Any other allocation is a list of disjoint blocks.
-///
-/// # Memory
-///
-/// Eight bytes: one 32-bit word for the starts and one for the extents. Each word has a field for
-/// each dimension, dimension 0 in the lowest bits.
-///
-/// In one or two dimensions each field has 16 bits and holds the start or the extent itself. A
-/// 6 x 4 mesh, start (1, 2), extent (3, 2):
-///
-/// ```text
-///             31        16 15         0
-///   starts   |     y = 2  |     x = 1  |
-///   extents  |     h = 2  |     w = 3  |
-/// ```
-///
-/// In three or more dimensions a field has just enough bits for the side less one, and the extent
-/// less one is stored. An 8 x 5 x 2 mesh, start (6, 3, 1), extent (2, 1, 1):
-///
-/// ```text
-///                     6 5   3 2   0       bits: 1 for side 2, 3 for side 5, 3 for side 8
-///   starts   | 0 .. 0|1|0 1 1|1 1 0|      1, 3, 6
-///   extents  | 0 .. 0|0|0 0 0|0 0 1|      extents less one: 0, 0, 1
-/// ```
-///
-/// A grid has at most [`NODES_MAX`](super::NODES_MAX) processors, so 26 bits are always enough.
-///
-/// The fields depend on the grid, so only the grid can read a block:
-/// [`Grid::start`](super::Grid::start), [`Grid::extent`](super::Grid::extent),
-/// [`Grid::place`](super::Grid::place).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-// Four 16-bit halves, so that a table of blocks and 16-bit links has no padding.
-pub struct Block([u16; 4]);
+use crate::wire::wire;
+
+wire! {
+    /// A box of processors in a [`Grid`](super::Grid): a start and an extent in each dimension. It
+    /// wraps around where the grid wraps.
+    ///
+    /// A contiguous allocation is one block. Any other allocation is a list of disjoint blocks.
+    ///
+    /// # Memory
+    ///
+    /// Eight bytes: one 32-bit word for the starts and one for the extents. Each word has a field
+    /// for each dimension, dimension 0 in the lowest bits.
+    ///
+    /// In one or two dimensions each field has 16 bits and holds the start or the extent itself. A
+    /// 6 x 4 mesh, start (1, 2), extent (3, 2):
+    ///
+    /// ```text
+    ///             31        16 15         0
+    ///   starts   |     y = 2  |     x = 1  |
+    ///   extents  |     h = 2  |     w = 3  |
+    /// ```
+    ///
+    /// In three or more dimensions a field has just enough bits for the side less one, and the
+    /// extent less one is stored. An 8 x 5 x 2 mesh, start (6, 3, 1), extent (2, 1, 1):
+    ///
+    /// ```text
+    ///                     6 5   3 2   0       bits: 1 for side 2, 3 for side 5, 3 for side 8
+    ///   starts   | 0 .. 0|1|0 1 1|1 1 0|      1, 3, 6
+    ///   extents  | 0 .. 0|0|0 0 0|0 0 1|      extents less one: 0, 0, 1
+    /// ```
+    ///
+    /// A grid has at most [`NODES_MAX`](super::NODES_MAX) processors, so 26 bits are always enough.
+    ///
+    /// The fields depend on the grid, so only the grid can read a block:
+    /// [`Grid::start`](super::Grid::start), [`Grid::extent`](super::Grid::extent),
+    /// [`Grid::place`](super::Grid::place).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    // Four 16-bit halves, so that a table of blocks and 16-bit links has no padding.
+    pub struct Block([u16; 4]);
+}
 
 impl Block {
     /// The block as an integer, for programs in other languages: the start in the low half, the

@@ -120,13 +120,6 @@ impl JobTable<'_> {
         ended.skip_while(move |&(of, _)| of <= number)
     }
 
-    /// Every job with a lease, and the end of the lease.
-    #[cfg(feature = "restore")]
-    pub(crate) fn save_leases(&self) -> impl Iterator<Item = (JobId, Ticks)> + '_ {
-        let jobs = self.slots[..self.fresh].iter();
-        jobs.filter_map(|job| Some((job.id, job.lease_ends()?)))
-    }
-
     /// Asserts that no lease ends before the bound, and that ends are in order.
     pub(super) fn check_leases(&self) {
         for job in &self.slots[..self.fresh] {

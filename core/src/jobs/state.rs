@@ -51,6 +51,12 @@ impl JobTable<'_> {
         })
     }
 
+    /// Every job with a lease, and the end of the lease.
+    pub(crate) fn save_leases(&self) -> impl Iterator<Item = (JobId, Ticks)> + '_ {
+        let jobs = self.slots[..self.fresh].iter();
+        jobs.filter_map(|job| Some((job.id, job.lease_ends()?)))
+    }
+
     /// A saved job with this age and number of tries, in the slot whose number encodes longest: a
     /// bound for the length of its item.
     pub(crate) const fn longest(

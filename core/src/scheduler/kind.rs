@@ -2,6 +2,7 @@
 //! [`SchedulerInfo`].
 
 use crate::request::Ticks;
+use crate::wire::wire;
 
 /// The description of a scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,14 +36,14 @@ macro_rules! kinds {
             source: $source:literal
         }
     )*) => {
-        /// The schedulers, with their parameters. Every build has all kinds; the code of a kind is
-        /// left out if its feature is off ([`SchedulerKind::is_built`]).
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-        #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-        #[non_exhaustive]
-        pub enum SchedulerKind {
-            $($(#[$meta])* $kind $($fields)?,)*
+        wire! {
+            /// The schedulers, with their parameters. Every build has all kinds; the code of a kind
+            /// is left out if its feature is off ([`SchedulerKind::is_built`]).
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+            #[non_exhaustive]
+            pub enum SchedulerKind {
+                $($(#[$meta])* $kind $($fields)?,)*
+            }
         }
 
         impl SchedulerKind {
@@ -126,27 +127,27 @@ macro_rules! kinds {
 
 table!(kinds);
 
-/// The bound for bypassing a blocked head of the queue. Once it is reached, no job goes before the
-/// head.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[non_exhaustive]
-pub enum Threshold {
-    /// Reached after this time as the head.
-    Static {
-        /// The time in ticks.
-        ticks: Ticks,
-    },
-    /// Reached when the seconds as the head are at least the mean queueing delay times the arrival
-    /// rate.
-    Dynamic {
-        /// The length of a second in ticks.
-        second: Ticks,
-    },
-    /// Reached when the number of jobs that have bypassed the head is at least the mean queueing
-    /// delay times the arrival rate.
-    Count,
+wire! {
+    /// The bound for bypassing a blocked head of the queue. Once it is reached, no job goes before
+    /// the head.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub enum Threshold {
+        /// Reached after this time as the head.
+        Static {
+            /// The time in ticks.
+            ticks: Ticks,
+        },
+        /// Reached when the seconds as the head are at least the mean queueing delay times the
+        /// arrival rate.
+        Dynamic {
+            /// The length of a second in ticks.
+            second: Ticks,
+        },
+        /// Reached when the number of jobs that have bypassed the head is at least the mean
+        /// queueing delay times the arrival rate.
+        Count,
+    }
 }
 
 impl SchedulerKind {

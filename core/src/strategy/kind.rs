@@ -8,6 +8,7 @@ use super::workspace::StrategyMemory;
 use crate::machine::{Description, Lays};
 use crate::request::{Flags, Request};
 use crate::search::line::{CurveFit, CurveLine};
+use crate::wire::wire;
 
 macro_rules! kinds {
     (@range $range:expr) => { Some($range) };
@@ -32,17 +33,17 @@ macro_rules! kinds {
             source: $source:literal
         }
     )* } )*) => {
-        /// The strategies by name, with their parameters. Every build has all kinds; the code of a
-        /// kind is left out if its feature is off ([`StrategyKind::is_built`]).
-        ///
-        /// The text of a kind is its name, followed by the parameters unless they are the
-        /// defaults: [`StrategyInfo::forms`].
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-        #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-        #[non_exhaustive]
-        pub enum StrategyKind {
-            $($($(#[$meta])* $kind $({ $($(#[$field_meta])* $field: $type),+ })?,)*)*
+        wire! {
+            /// The strategies by name, with their parameters. Every build has all kinds; the code
+            /// of a kind is left out if its feature is off ([`StrategyKind::is_built`]).
+            ///
+            /// The text of a kind is its name, followed by the parameters unless they are the
+            /// defaults: [`StrategyInfo::forms`].
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+            #[non_exhaustive]
+            pub enum StrategyKind {
+                $($($(#[$meta])* $kind $({ $($(#[$field_meta])* $field: $type),+ })?,)*)*
+            }
         }
 
         impl StrategyKind {
@@ -314,17 +315,17 @@ pub struct StrategyForm {
     pub range: Option<RangeInclusive<u64>>,
 }
 
-/// The order in which [`StrategyKind::Paging`] takes pages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[non_exhaustive]
-pub enum PageOrder {
-    /// Line after line along dimension 0, each from its start.
-    RowMajor,
-    /// The same lines, every other one from its end, and so on in the higher dimensions: each page
-    /// is a neighbour of the one before.
-    Snake,
+wire! {
+    /// The order in which [`StrategyKind::Paging`] takes pages.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub enum PageOrder {
+        /// Line after line along dimension 0, each from its start.
+        RowMajor,
+        /// The same lines, every other one from its end, and so on in the higher dimensions: each
+        /// page is a neighbour of the one before.
+        Snake,
+    }
 }
 
 /// The budgets of strategies that look ahead.
