@@ -195,3 +195,75 @@ fn compare(job: JobId, answer: &Answer, twins: &Answer, context: &str, seen: &mu
     assert_eq!(own, others, "{context}");
     assert_eq!(own.is_some(), answer.outcome.is_ok(), "{context}");
 }
+
+/// While a processor is down, jobs pass a head that needs all of them. From the repair on it waits
+/// until the last job that runs then has ended, and no longer, since all estimates are perfect.
+#[test]
+fn a_head_that_waited_for_a_repair_starts_when_the_last_running_job_ends() {
+    let machine = Grid::from(mesh(8, 8));
+    let strategies = [
+        StrategyKind::FirstFit,
+        StrategyKind::FrameSliding,
+        StrategyKind::FreeSubmeshList,
+        StrategyKind::Naive,
+    ];
+    let schedulers = [EASY, SchedulerKind::Conservative];
+    for (strategy, scheduler) in strategies
+        .iter()
+        .flat_map(|&it| schedulers.map(|by| (it, by)))
+    {
+        for seed in 0..10 {
+            let configuration = Configuration {
+                machine,
+                strategy,
+                scheduler,
+            };
+            let context = format!("{configuration:?}, seed {seed}");
+            let (passed, last, start) = repaired(configuration, seed);
+            assert!(passed > 20, "{context}: {passed} jobs passed the head");
+            assert!(start <= last, "{context}: {start}, not {last}");
+        }
+    }
+}
+
+/// How many jobs passed the head; when the last job that ran at the repair ended; when the head
+/// started.
+fn repaired(configuration: Configuration, seed: u64) -> (u32, Ticks, Ticks) {
+    const HEAD: JobId = JobId(0);
+    const REPAIR: Ticks = 1_000;
+    let machine = configuration.machine;
+    let mut memory = HeapMemory::for_strategy(machine, configuration.strategy, 200);
+    let mut controller = Controller::new(memory.memory(), configuration).unwrap();
+    let mut random = Random::new(seed);
+    let block = unit(&machine, meshalloc::NodeId(random.below(64)));
+    let head = Request::submesh(8, 8).with_estimate(50);
+    let mut changes = vec![
+        (0, Change::MarkFaulty { block }),
+        (0, Change::submit(HEAD, head)),
+        (REPAIR, Change::ClearFaulty { block }),
+    ];
+    let mut estimates = vec![50];
+    for job in 1..150 {
+        let request = convert::request(&[random.between(1, 6), random.between(1, 6)]);
+        estimates.push(random.between(1, 300).into());
+        let request = request.with_estimate(estimates[job as usize]);
+        let arrival = random.below(2 * REPAIR as u32).into();
+        changes.push((arrival, Change::submit(JobId(job), request)));
+    }
+    let (mut passed, mut last) = (0, REPAIR);
+    while let Some(next) = (0..changes.len()).min_by_key(|&at| changes[at].0) {
+        let (now, change) = changes.remove(next);
+        for Granted { job, .. } in ask_at(&mut controller, &change, now).grants {
+            if job == HEAD {
+                return (passed, last, now);
+            }
+            let end = now + estimates[job.0 as usize];
+            changes.push((end, Change::Release { job }));
+            if now < REPAIR {
+                passed += 1;
+                last = last.max(end);
+            }
+        }
+    }
+    panic!("the head has not started");
+}
