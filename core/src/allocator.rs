@@ -23,7 +23,7 @@ use crate::pause::Pause;
 use crate::pool::{BlockPool, Chain, Link, NONE, cells_in_use};
 use crate::request::Request;
 use crate::storage::{AllocatorMemory, Processors};
-use crate::strategy::Holds;
+use crate::strategy::Contiguity;
 use crate::strategy::{
     AnyStrategy, OccupancyEvent, Room, ServedStrategy, Site, Strategy, StrategyKind, check,
     demand_on,
@@ -142,7 +142,7 @@ impl<'m> Allocator<'m> {
             // Nothing is free, or there are too many dimensions for the shape of a number.
             None if !counts => 0,
             // A slice is a free box.
-            Some(block) if strategy.holds() == Holds::OneBlock => free.min(grid.area(block)),
+            Some(block) if strategy.holds() == Contiguity::OneBlock => free.min(grid.area(block)),
             _ => free,
         };
         for processors in (1..=most).rev() {
@@ -275,9 +275,9 @@ impl<'m, S: ServedStrategy> Allocator<'m, S> {
     /// # Errors
     ///
     /// The first of these; then nothing has changed. `NoBlock`; `TooManyBlocks` for what the
-    /// strategy gives to one request ([`Holds`]); `Outside`, `Busy`, `Overlapping` for the first
-    /// such block; `NotOfStrategy` if the strategy gives one block and none of these extents: it
-    /// rounds them up, or the description of the machine does not allow such a slice there;
+    /// strategy gives to one request ([`Contiguity`]); `Outside`, `Busy`, `Overlapping` for the
+    /// first such block; `NotOfStrategy` if the strategy gives one block and none of these extents:
+    /// it rounds them up, or the description of the machine does not allow such a slice there;
     /// `NoRoom` if there is no room for as many blocks.
     ///
     /// # Time complexity
@@ -289,9 +289,9 @@ impl<'m, S: ServedStrategy> Allocator<'m, S> {
     ) -> Result<Allocation, PlaceError> {
         let holds = self.strategy.facts().holds;
         let most = match holds {
-            Holds::OneBlock => 1,
-            Holds::TwoBlocks => 2,
-            Holds::Blocks | Holds::Parts | Holds::Processors => u32::MAX,
+            Contiguity::OneBlock => 1,
+            Contiguity::TwoBlocks => 2,
+            Contiguity::Blocks | Contiguity::Parts | Contiguity::Processors => u32::MAX,
         };
         let (blocks, grid) = (blocks.into_iter(), *self.occupancy.grid());
         // One more than there may be says that there are too many.
@@ -538,7 +538,8 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         }
     }
 
-    /// A supposition: what if blocks were given back or withheld? It begins with the present state.
+    /// A supposition: what if blocks were given back or others occupied? It begins with the present
+    /// state.
     ///
     /// # Time complexity
     ///
@@ -697,7 +698,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         self.supposed.suppose_all_free();
         for held in held_by(&self.pool, jobs) {
             if self.occupancy.grid().overlap(held, block) {
-                self.supposed.withhold(held);
+                self.supposed.occupy(held);
             }
             Pause::poll(pause, &self.occupancy, &self.pool);
         }
@@ -749,7 +750,7 @@ fn check_blocks(
             return Err(IllegalProposal::Outside { at, block });
         }
         let (area, before) = (grid.area(block), supposed.free());
-        supposed.withhold(block);
+        supposed.occupy(block);
         // Some were busy already, in truth or by an earlier block.
         if before - supposed.free() != area {
             return Err(if occupancy.is_free(block) {

@@ -73,10 +73,10 @@ pub use grid::{
     Block, DIMENSIONS_MAX, FormattedBlock, Grid, GridError, GridTextError, MESH_SIDE_MAX,
     NODES_MAX, Shape, ShapeError, Tuple,
 };
-pub use machine::{Description, DescriptionError, Lays, Placement, Slice};
+pub use machine::{Description, DescriptionError, Placement, Slice, SliceRule};
 pub use mesh::{Coord, Mesh, MeshSidesError, Sides, Submesh, SubmeshError};
 pub use message::{
-    Answer, Capacity, Change, Configuration, Counts, Event, FaultReport, Happened, JobState,
+    Answer, Capacity, Change, Configuration, Counts, Event, EventKind, FaultReport, JobState,
     Outcome, Query, Statistics,
 };
 pub use node::NodeId;
@@ -90,7 +90,7 @@ pub use scheduler::{
 };
 pub use storage::{AllocatorMemory, AllocatorStorage, Memory, Storage};
 pub use strategy::{
-    AnyStrategy, CurveFit, CurveLine, Facts, FindsAgain, Holds, OccupancyEvent, PageOrder,
+    AnyStrategy, Contiguity, CurveFit, CurveLine, Facts, FindsAgain, OccupancyEvent, PageOrder,
     Recognizes, Room, ServedStrategy, Serves, Site, Strategy, StrategyForm, StrategyInfo,
     StrategyKind, StrategyTextError,
 };

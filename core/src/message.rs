@@ -190,12 +190,12 @@ wire! {
         /// The processors that the job holds from then on, or held until then.
         pub processors: u32,
         /// What happened.
-        pub what: Happened,
+        pub what: EventKind,
     }
 
     /// What an [`Event`] is about.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum Happened {
+    pub enum EventKind {
         /// The job was granted processors.
         Granted {
             /// The number of attempts to place it.

@@ -15,7 +15,8 @@ pub struct Needs {
     pub words: usize,
     /// Words of scratch.
     pub scratch: usize,
-    /// Blocks: one or two for each job, or up to one for each processor ([`Holds`](crate::Holds)).
+    /// Blocks: one or two for each job, or up to one for each processor
+    /// ([`Contiguity`](crate::Contiguity)).
     pub blocks: usize,
     /// Cells of the strategy's list, each for a submesh.
     pub list: usize,

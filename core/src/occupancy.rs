@@ -85,7 +85,7 @@ impl<'m> Occupancy<'m> {
     }
 
     /// Marks all processors of the block as busy, free or not. Only where nothing is pending.
-    pub(crate) fn withhold(&mut self, block: Block) {
+    pub(crate) fn occupy(&mut self, block: Block) {
         let mut taken = 0;
         let words = self.words();
         let busy = &mut self.busy[..words];
@@ -392,7 +392,7 @@ impl<'m> Occupancy<'m> {
             true
         });
         self.faulty_count += changed;
-        self.withhold(block);
+        self.occupy(block);
         changed
     }
 

@@ -89,8 +89,8 @@ impl defmt::Format for Flags {
 wire! {
     /// A request for processors.
     ///
-    /// It has a shape and the exact number of processors. [`Holds`](crate::Holds) says whether a
-    /// strategy gives a job exactly this number or the whole shape.
+    /// It has a shape and the exact number of processors. [`Contiguity`](crate::Contiguity) says
+    /// whether a strategy gives a job exactly this number or the whole shape.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub struct Request {
         /// The extents.

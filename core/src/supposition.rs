@@ -11,7 +11,7 @@ use crate::pool::{BlockPool, Chain};
 use crate::request::Request;
 use crate::strategy::{AnyStrategy, OccupancyEvent, Site, Strategy, demand_on};
 
-/// A supposed occupancy: some allocations given back, some processors withheld. It answers what the
+/// A supposed occupancy: some allocations given back, some processors occupied. It answers what the
 /// strategy would do then. The machine and its jobs do not change.
 ///
 /// ```
@@ -27,7 +27,7 @@ use crate::strategy::{AnyStrategy, OccupancyEvent, Site, Strategy, demand_on};
 /// assert!(!supposition.fits(&Request::submesh(4, 4)));
 /// supposition.give_back(&wide)?;
 /// assert!(supposition.fits(&Request::submesh(4, 4)));
-/// supposition.withhold(Submesh::new(0, 2, 8, 4).into());
+/// supposition.occupy(Submesh::new(0, 2, 8, 4).into());
 /// assert!(!supposition.fits(&Request::submesh(4, 4)));
 /// assert_eq!(allocator.release(wide)?, 48);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -69,7 +69,7 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
     }
 
     /// Supposes that the allocation was released. Its faulty processors stay busy. Processors that
-    /// are free already stay free; those that were withheld become free.
+    /// are free already stay free; those that were occupied here become free.
     ///
     /// # Errors
     ///
@@ -82,13 +82,13 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
         let cell = self.tickets.check(allocation)?;
         for block in self.pool.iter_from(cell) {
             // Processors that are free already must not be counted twice.
-            self.supposed.withhold(block);
+            self.supposed.occupy(block);
             self.supposed.suppose_free(self.occupancy, block);
         }
         Ok(())
     }
 
-    /// Gives back the blocks of a chain, none of which was given back or withheld here before.
+    /// Gives back the blocks of a chain, none of which was given back or occupied here before.
     pub(crate) fn give_back_blocks(&mut self, blocks: Chain) {
         for block in self.pool.iter(blocks) {
             self.supposed.suppose_free(self.occupancy, block);
@@ -98,15 +98,15 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
 
     /// Supposes that the processors of the block are busy, free or not. A block that is not within
     /// the machine changes nothing. O(words of the block).
-    pub fn withhold(&mut self, block: Block) {
+    pub fn occupy(&mut self, block: Block) {
         if self.supposed.grid().contains(block) {
-            self.withhold_block(block);
+            self.occupy_block(block);
         }
     }
 
-    /// [`Supposition::withhold`] for a block that is within the machine.
-    pub(crate) fn withhold_block(&mut self, block: Block) {
-        self.supposed.withhold(block);
+    /// [`Supposition::occupy`] for a block that is within the machine.
+    pub(crate) fn occupy_block(&mut self, block: Block) {
+        self.supposed.occupy(block);
         self.poll();
     }
 

@@ -11,7 +11,7 @@ use crate::jobs::{JobSlot, JobTable, Leases, Slot};
 use crate::machine::{Description, Slice};
 use crate::message::SliceReport;
 use crate::message::{
-    Answer, BlockList, Capacity, Configuration, Counts, Event, Happened, JobList, JobReport,
+    Answer, BlockList, Capacity, Configuration, Counts, Event, EventKind, JobList, JobReport,
     JobState, OCCUPANCY_BYTES_MAX, OccupancyChunk, Query, Statistics,
 };
 use crate::node::NodeId;
@@ -110,7 +110,7 @@ impl<'a, 'm> View<'a, 'm> {
                         job: ended.job,
                         at: ended.at,
                         processors: ended.processors,
-                        what: Happened::LeaseEnded,
+                        what: EventKind::LeaseEnded,
                     });
                 }
             }
@@ -357,7 +357,7 @@ fn granted(number: u64, job: &JobSlot, block: Block) -> Event {
         job: job.id(),
         at: job.granted_at(),
         processors: job.processors(),
-        what: Happened::Granted {
+        what: EventKind::Granted {
             attempts: job.attempts(),
             misses: job.misses(),
             blocks_total: job.blocks_len(),

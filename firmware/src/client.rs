@@ -41,7 +41,7 @@ use std::vec::Vec;
 
 use meshalloc::grid::NODES_MAX;
 use meshalloc::{
-    Answer, Block, Change, Error, Event, Grid, Happened, JobId, Outcome, Query, Ticks,
+    Answer, Block, Change, Error, Event, EventKind, Grid, JobId, Outcome, Query, Ticks,
 };
 
 #[cfg(feature = "serial")]
@@ -327,13 +327,13 @@ impl<L: Line> Client<L> {
         for at in 0..self.events.len() {
             let event = self.events[at];
             let blocks = match event.what {
-                Happened::LeaseEnded => Vec::new(),
-                Happened::Granted {
+                EventKind::LeaseEnded => Vec::new(),
+                EventKind::Granted {
                     blocks_total: 1,
                     block,
                     ..
                 } => vec![block],
-                Happened::Granted { blocks_total, .. } => {
+                EventKind::Granted { blocks_total, .. } => {
                     read += blocks_total;
                     if read > BLOCKS_MAX {
                         let expected = format!("grants of at most {BLOCKS_MAX} blocks");

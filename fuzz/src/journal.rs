@@ -1,7 +1,7 @@
 //! A server restores a journal with any content.
 
 use meshalloc::jobs::JobSlot;
-use meshalloc::{Controller, Happened, NodeId, Pauses};
+use meshalloc::{Controller, EventKind, NodeId, Pauses};
 use meshalloc_firmware::Server;
 use meshalloc_firmware::journal::Journal;
 use meshalloc_firmware::journal::memory::MemoryFlash;
@@ -127,7 +127,7 @@ fn seen(controller: &Controller<'_>) -> Vec<String> {
     let grants: Vec<_> = controller
         .view()
         .events_since(0)
-        .filter(|event| event.what != Happened::LeaseEnded)
+        .filter(|event| event.what != EventKind::LeaseEnded)
         .collect();
     let faults = (0..controller.machine().nodes()).map(NodeId);
     let faults: Vec<_> = faults

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
 use meshalloc::{
-    Answer, Block, Change, Configuration, Description, Error, Event, Happened, JobId, JobState,
+    Answer, Block, Change, Configuration, Description, Error, Event, EventKind, JobId, JobState,
     Outcome, Query,
 };
 use meshalloc_firmware::client::{Client, ClientError, Endpoint, Line, Options, serial_ports};
@@ -370,7 +370,7 @@ impl<'d> Device<'_, 'd> {
         let machine = self.configuration.machine;
         let places: Vec<_> = blocks.iter().map(|&block| machine.place(block)).collect();
         let (text, what) = match event.what {
-            Happened::Granted { .. } => {
+            EventKind::Granted { .. } => {
                 let places: Vec<_> = places.iter().map(ToString::to_string).collect();
                 let held = counted(processors, "processor");
                 (

@@ -252,11 +252,11 @@ fn strategies(output: &mut dyn Write) -> io::Result<()> {
     for kind in StrategyKind::ALL {
         let info = kind.info();
         let pieces = match info.holds {
-            meshalloc::Holds::OneBlock => "one",
-            meshalloc::Holds::TwoBlocks => "one or two",
-            meshalloc::Holds::Blocks | meshalloc::Holds::Parts | meshalloc::Holds::Processors => {
-                "any number"
-            }
+            meshalloc::Contiguity::OneBlock => "one",
+            meshalloc::Contiguity::TwoBlocks => "one or two",
+            meshalloc::Contiguity::Blocks
+            | meshalloc::Contiguity::Parts
+            | meshalloc::Contiguity::Processors => "any number",
         };
         let mut names = names(std::iter::once(&info.name).chain(info.aliases));
         for parameter in strategy_parameters(*kind) {

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use meshalloc::message::JobReport;
 use meshalloc::{
-    Answer, Block, Change, Error, Event, FaultReport, Flags, Grid, Happened, JobId, JobState,
+    Answer, Block, Change, Error, Event, EventKind, FaultReport, Flags, Grid, JobId, JobState,
     Outcome, Query,
 };
 
@@ -196,7 +196,7 @@ struct Replay<'f> {
 }
 
 fn is_grant_of(event: &Event, job: JobId) -> bool {
-    event.job == job && event.what != Happened::LeaseEnded
+    event.job == job && event.what != EventKind::LeaseEnded
 }
 
 impl Replay<'_> {
@@ -308,11 +308,11 @@ impl Replay<'_> {
                 continue;
             }
             let (op, outcome) = match event.what {
-                Happened::LeaseEnded => {
+                EventKind::LeaseEnded => {
                     self.counts.leases_ended += 1;
                     ("lease-ended", Written::Released(event.processors))
                 }
-                Happened::Granted { .. } => {
+                EventKind::Granted { .. } => {
                     self.counts.granted += 1;
                     let (machine, blocks) = (&self.machine, self.blocks_of(place));
                     ("grant", Written::Granted(Blocks { machine, blocks }))

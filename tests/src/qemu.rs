@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use meshalloc::{Change, Happened, Ticks};
+use meshalloc::{Change, EventKind, Ticks};
 use meshalloc_firmware::boards::{self, BOARDS, Emulator, Info};
 use meshalloc_firmware::{Client, ClientError, IoLine, Line, Options};
 use object::read::elf::ElfFile32;
@@ -303,8 +303,8 @@ pub fn call_at(
 ) -> Result<Answer, ClientError> {
     let (mut grants, mut ended) = (Vec::new(), Vec::new());
     let outcome = client.call(change, at, &mut |event, blocks| match event.what {
-        Happened::Granted { .. } => grants.push(Granted::new(event, blocks.to_vec())),
-        Happened::LeaseEnded => ended.push(LeaseEnded::new(event)),
+        EventKind::Granted { .. } => grants.push(Granted::new(event, blocks.to_vec())),
+        EventKind::LeaseEnded => ended.push(LeaseEnded::new(event)),
     })?;
     Ok(Answer {
         grants,

@@ -2,8 +2,8 @@
 
 use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{
-    Allocator, AllocatorMemory, Block, Change, Configuration, Controller, Cube, Error, Event, Grid,
-    Happened, JobId, JobState, Memory, Mesh, NodeId, Outcome, Request, SchedulerKind, Shape,
+    Allocator, AllocatorMemory, Block, Change, Configuration, Controller, Cube, Error, Event,
+    EventKind, Grid, JobId, JobState, Memory, Mesh, NodeId, Outcome, Request, SchedulerKind, Shape,
     StrategyKind, Submesh, Ticks, View,
 };
 
@@ -206,8 +206,8 @@ fn ask_for(
             assert_eq!(event.number, known + 1, "each event once, in order");
             known = event.number;
             match event.what {
-                Happened::Granted { .. } => answer.grants.push(Granted::of(&view, &event)),
-                Happened::LeaseEnded => answer.ended.push(LeaseEnded::new(&event)),
+                EventKind::Granted { .. } => answer.grants.push(Granted::of(&view, &event)),
+                EventKind::LeaseEnded => answer.ended.push(LeaseEnded::new(&event)),
             }
         }
         assert_eq!(known, controller.events());
@@ -242,7 +242,7 @@ impl Granted {
     ///
     /// When the event is another one, or the two do not agree.
     pub fn new(event: &Event, blocks: Vec<Block>) -> Self {
-        let Happened::Granted {
+        let EventKind::Granted {
             attempts,
             misses,
             blocks_total,
@@ -306,14 +306,14 @@ fn block_lists(view: &View<'_, '_>, job: JobId) -> Vec<Block> {
 pub fn grants_since(controller: &Controller<'_>, number: u64) -> Vec<Granted> {
     let view = controller.view();
     let grants = view.events_since(number);
-    let grants = grants.filter(|event| event.what != Happened::LeaseEnded);
+    let grants = grants.filter(|event| event.what != EventKind::LeaseEnded);
     grants.map(|event| Granted::of(&view, &event)).collect()
 }
 
 /// The ends of leases with numbers above this one that are remembered.
 pub fn ended_since(controller: &Controller<'_>, number: u64) -> Vec<LeaseEnded> {
     let events = controller.view().events_since(number);
-    let ended = events.filter(|event| event.what == Happened::LeaseEnded);
+    let ended = events.filter(|event| event.what == EventKind::LeaseEnded);
     ended.map(|event| LeaseEnded::new(&event)).collect()
 }
 

@@ -2,7 +2,9 @@
 
 use std::cell::{OnceCell, RefCell};
 
-use meshalloc::{Block, CurveLine, Flags, Holds, Lays, Refusal, Request, Serves, StrategyKind};
+use meshalloc::{
+    Block, Contiguity, CurveLine, Flags, Refusal, Request, Serves, SliceRule, StrategyKind,
+};
 use rand_core::SeedableRng;
 use rand_pcg::Pcg32;
 
@@ -123,7 +125,7 @@ pub fn places_anywhere(kind: StrategyKind) -> bool {
         // Connected processors, and whole pages.
         StrategyKind::Neighbor => false,
         StrategyKind::Paging { exponent, .. } => exponent == 0,
-        _ if kind.holds() == Holds::Blocks => true,
+        _ if kind.holds() == Contiguity::Blocks => true,
         _ => counts_processors(kind) && kind.info().complete,
     }
 }
@@ -146,17 +148,17 @@ fn runs(grid: &Grid, nodes: &[u32]) -> Vec<(u32, u32, u32)> {
 
 /// Whether the number of processors of a request counts, not its shape.
 pub fn counts_processors(kind: StrategyKind) -> bool {
-    kind.holds() == Holds::Processors
+    kind.holds() == Contiguity::Processors
 }
 
 /// Whether the strategy keeps to the sides that it is asked for.
 pub fn keeps_sides(kind: StrategyKind) -> bool {
-    matches!(Lays::from(kind), Lays::Box { rings: true, .. })
+    matches!(SliceRule::from(kind), SliceRule::Box { rings: true, .. })
 }
 
 /// Whether the strategy lays a request that may be turned in any order of its extents.
 fn turns(kind: StrategyKind) -> bool {
-    !matches!(Lays::from(kind), Lays::Box { turns: false, .. })
+    !matches!(SliceRule::from(kind), SliceRule::Box { turns: false, .. })
 }
 
 /// A strategy with its state: the busy nodes, and for a buddy system its lists of free blocks.
@@ -629,7 +631,7 @@ impl Strategy {
                 };
                 (taken <= self.grid().nodes().into(), taken)
             }
-            _ if self.kind.holds() == Holds::Blocks => {
+            _ if self.kind.holds() == Contiguity::Blocks => {
                 (wanted.area() <= self.grid().nodes().into(), wanted.area())
             }
             StrategyKind::LShape => {

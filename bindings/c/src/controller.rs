@@ -6,7 +6,7 @@ use core::num::NonZeroU64;
 use meshalloc::storage::Needs;
 #[cfg(feature = "machine")]
 use meshalloc::{Answer, Query};
-use meshalloc::{Change, Configuration as CoreConfiguration, JobId, Outcome as Happened};
+use meshalloc::{Change, Configuration as CoreConfiguration, JobId, Outcome as EventKind};
 
 use crate::allocator::{needs, state, write_blocks};
 use crate::error::Error;
@@ -45,7 +45,7 @@ pub(crate) unsafe fn with(
 unsafe fn change(controller: *mut Controller, change: Change, now: u64) -> i32 {
     let begin =
         |controller: &mut CoreController| match controller.begin(&change, now, None, None)? {
-            Happened::Released { processors } => count(processors),
+            EventKind::Released { processors } => count(processors),
             _ => Ok(0),
         };
     // SAFETY: the caller promises it.
@@ -296,7 +296,7 @@ unsafe fn set_faulty(
         } else {
             Change::ClearFaulty { block }
         };
-        let Happened::Faults(report) = controller.begin(&change, now, None, None)? else {
+        let EventKind::Faults(report) = controller.begin(&change, now, None, None)? else {
             return Ok(0);
         };
         if let Some(place) = place {

@@ -8,8 +8,8 @@ use meshalloc::Description;
 use meshalloc::message::LargestReport;
 use meshalloc::message::{JobList as CoreJobList, JobReport, LIST_JOBS_MAX};
 use meshalloc::{
-    Block as CoreBlock, Configuration as CoreConfiguration, Event as CoreEvent, FaultReport, Flags,
-    Grid, Happened, JobState, Request as CoreRequest, SchedulerKind, Shape,
+    Block as CoreBlock, Configuration as CoreConfiguration, Event as CoreEvent, EventKind,
+    FaultReport, Flags, Grid, JobState, Request as CoreRequest, SchedulerKind, Shape,
     Statistics as CoreStatistics, StrategyKind, Tuple,
 };
 use serde::Serialize;
@@ -343,7 +343,7 @@ impl Event {
             blocks: 0,
             block: Block::NONE,
         };
-        if let Happened::Granted {
+        if let EventKind::Granted {
             attempts,
             misses,
             blocks_total,

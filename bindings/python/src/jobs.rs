@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
 use meshalloc::{
-    Block, Change, Configuration, Flags, Grid, Happened, JobId, Outcome, Statistics, Tuple,
+    Block, Change, Configuration, EventKind, Flags, Grid, JobId, Outcome, Statistics, Tuple,
 };
 use pyo3::prelude::*;
 
@@ -40,8 +40,8 @@ impl Event {
         blocks: impl IntoIterator<Item = Block>,
     ) -> Self {
         let (what, blocks) = match event.what {
-            Happened::Granted { .. } => (GRANTED, convert::pairs(grid, blocks)),
-            Happened::LeaseEnded => (LEASE_ENDED, Vec::new()),
+            EventKind::Granted { .. } => (GRANTED, convert::pairs(grid, blocks)),
+            EventKind::LeaseEnded => (LEASE_ENDED, Vec::new()),
         };
         Event {
             number: event.number,

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{
-    Change, Configuration, ConfigureError, Controller, Error, Grid, Happened, JobId, Outcome,
+    Change, Configuration, ConfigureError, Controller, Error, EventKind, Grid, JobId, Outcome,
     Refusal, SchedulerKind, Strategy, StrategyKind, Ticks,
 };
 use self_cell::{MutBorrow, self_cell};
@@ -100,7 +100,7 @@ impl Run {
         let events: Vec<_> = self.controller().view().events_since(self.events).collect();
         for event in events {
             self.events = event.number;
-            if let Happened::Granted {
+            if let EventKind::Granted {
                 blocks_total,
                 block,
                 ..

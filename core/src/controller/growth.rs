@@ -12,7 +12,7 @@ use crate::message::Change;
 use crate::request::{JobId, Request, Ticks};
 use crate::scheduler::{SchedulerKind, ServedScheduler};
 use crate::strategy::MachineCubes;
-use crate::strategy::{Holds, ServedStrategy};
+use crate::strategy::{Contiguity, ServedStrategy};
 
 /// The longest time, the most attempts, and the most later events that the bound covers.
 const TIME: Ticks = (1 << 42) - 1;
@@ -87,7 +87,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
 
     fn growth_of_job(&self, job: JobId, request: &Request, lease: usize) -> usize {
         let nodes = match self.strategy().facts().holds {
-            Holds::Processors | Holds::Blocks | Holds::Parts => {
+            Contiguity::Processors | Contiguity::Blocks | Contiguity::Parts => {
                 let most = self.nodes_to_grant(self.jobs.waiting_len() + 1);
                 let left = most.saturating_sub(self.nodes_of_queue());
                 self.nodes_of(request).min(left)
@@ -111,18 +111,20 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
     /// for it.
     fn nodes_of(&self, request: &Request) -> usize {
         match self.strategy().facts().holds {
-            Holds::OneBlock => 2,
-            Holds::TwoBlocks => 4,
+            Contiguity::OneBlock => 2,
+            Contiguity::TwoBlocks => 4,
             // A block has two numbers, and two processors or more, or one. One block that is
             // reserved has two.
-            holds @ (Holds::Processors | Holds::Blocks | Holds::Parts) => {
+            holds @ (Contiguity::Processors | Contiguity::Blocks | Contiguity::Parts) => {
                 let processors = holds.requested(request).min(self.machine().nodes());
                 // The last page of a job may hold more than it requests: a block, if only one
                 // processor of it is requested.
-                let has_pages = holds == Holds::Processors && !self.strategy().facts().takes_any;
+                let has_pages =
+                    holds == Contiguity::Processors && !self.strategy().facts().takes_any;
                 let processors = processors.next_multiple_of(if has_pages { 2 } else { 1 });
-                // With `Holds::Parts` each block lies in a cube of its own and has two numbers.
-                let in_cubes = self.cubes().filter(|_| holds == Holds::Parts);
+                // With `Contiguity::Parts` each block lies in a cube of its own and has two
+                // numbers.
+                let in_cubes = self.cubes().filter(|_| holds == Contiguity::Parts);
                 let most = in_cubes.map_or(u32::MAX, |cubes| 2 * cubes);
                 let processors = processors.min(most) as usize;
                 if self.may_reserve_blocks() {
@@ -156,7 +158,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
         let jobs = queue.slots().map(|slot| queue.get(slot).request());
         let nodes = jobs.map(|request| self.nodes_of(request)).sum();
         match self.strategy().facts().holds {
-            Holds::Processors | Holds::Blocks | Holds::Parts => {
+            Contiguity::Processors | Contiguity::Blocks | Contiguity::Parts => {
                 self.nodes_to_grant(queue.len()).min(nodes)
             }
             _ => nodes,

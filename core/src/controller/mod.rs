@@ -33,7 +33,7 @@ use crate::request::{Flags, JobId, Request, Ticks};
 use crate::scheduler::{AnyScheduler, SchedulerKind, ServedScheduler, Trigger, Try};
 use crate::storage::{Memory, Processors};
 #[cfg(doc)]
-use crate::strategy::Holds;
+use crate::strategy::Contiguity;
 use crate::strategy::{AnyStrategy, ServedStrategy, StrategyKind};
 use crate::view::{Status, View, check_block};
 
@@ -232,7 +232,7 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
     }
 
     /// The processors that must be free for an attempt for this request to be valid: as many as the
-    /// request names, or fewer if the strategy needs fewer ([`Holds::requested`]).
+    /// request names, or fewer if the strategy needs fewer ([`Contiguity::requested`]).
     pub fn requested(&self, request: &Request) -> u32 {
         let named = self.strategy().facts().holds.requested(request);
         let demand = self.allocator.demand(request);

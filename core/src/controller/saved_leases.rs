@@ -83,7 +83,7 @@ mod tests {
         assert!(controller.handle(&release, 1).is_ok());
         let events = controller.view();
         let events = events.events_since(0);
-        let ends = events.filter(|event| event.what == crate::Happened::LeaseEnded);
+        let ends = events.filter(|event| event.what == crate::EventKind::LeaseEnded);
         assert_eq!(ends.count(), crate::jobs::LEASES_ENDED_MAX);
         assert_eq!(controller.statistics().counts.lease_ends, 19);
     }

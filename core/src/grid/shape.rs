@@ -3,7 +3,8 @@
 use core::fmt;
 use core::str::FromStr;
 
-use super::tuple::{DIMENSIONS_MAX, Tuple};
+use super::limits::DIMENSIONS_MAX;
+use super::tuple::Tuple;
 use crate::texts::texts;
 
 /// The maximum number of extents that are stored plainly.

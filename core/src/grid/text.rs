@@ -4,9 +4,10 @@ use core::fmt;
 use core::str::FromStr;
 
 use super::block::Block;
+use super::limits::DIMENSIONS_MAX;
 use super::shape::{ShapeError, read_number, write_sides};
 use super::topology::{Grid, GridError};
-use super::tuple::{DIMENSIONS_MAX, Tuple};
+use super::tuple::Tuple;
 use crate::texts::texts;
 
 /// `mesh 16x22`, `torus 8x8x16`, `mesh 8x8x16 wrap 0,2`, `4-ary 3-cube`.

@@ -1,17 +1,12 @@
 //! The machine: [`Grid`].
 
 use super::block::Block;
+use super::limits::{DIMENSIONS_MAX, MESH_SIDE_MAX, NODES_MAX};
 use super::shape::Shape;
-use super::tuple::{DIMENSIONS_MAX, Tuple};
+use super::tuple::Tuple;
 use crate::error::Refusal;
 use crate::node::NodeId;
 use crate::texts::texts;
-
-/// The maximum number of processors of a [`Grid`].
-pub const NODES_MAX: u32 = 1 << 20;
-
-/// The longest side of a two-dimensional mesh, in processors.
-pub const MESH_SIDE_MAX: u16 = 1024;
 
 /// The machine whose processors are allocated: up to [`NODES_MAX`] processors in 1 to
 /// [`DIMENSIONS_MAX`] dimensions.

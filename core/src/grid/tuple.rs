@@ -3,9 +3,7 @@
 use core::fmt;
 use core::ops::{Deref, DerefMut};
 
-/// The maximum number of dimensions of a [`Grid`](super::Grid) and of extents of a
-/// [`Shape`](super::Shape).
-pub const DIMENSIONS_MAX: usize = 16;
+use super::limits::DIMENSIONS_MAX;
 
 /// Up to [`DIMENSIONS_MAX`] numbers: coordinates, side lengths, extents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

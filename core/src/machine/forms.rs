@@ -120,7 +120,7 @@ pub(crate) struct Forms<'a> {
 }
 
 impl<'a> Forms<'a> {
-    /// `turns`: whether the strategy turns requests ([`Lays::turns`]).
+    /// `turns`: whether the strategy turns requests ([`SliceRule::turns`]).
     pub(crate) fn new(
         description: Option<&'a Description>,
         grid: &'a Grid,
@@ -213,7 +213,7 @@ pub(crate) fn demanded_rings(request: &Request, shape: Shape) -> u8 {
 /// How a strategy lays the shape of a request: what a slice of it may look like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Lays {
+pub enum SliceRule {
     /// Its jobs hold processors anywhere, and have no shape.
     Anywhere,
     /// Its jobs hold connected processors. The search for them begins with the shape.
@@ -237,11 +237,11 @@ pub enum Lays {
     },
 }
 
-impl Lays {
+impl SliceRule {
     /// Whether it turns requests that may be turned, so that the order of the extents does not
     /// matter.
     pub(crate) const fn turns(self) -> bool {
-        !matches!(self, Lays::Box { turns: false, .. })
+        !matches!(self, SliceRule::Box { turns: false, .. })
     }
 }
 
@@ -286,7 +286,7 @@ pub(crate) struct Trials<'a> {
 
 impl<'a> Trials<'a> {
     pub(crate) fn new(
-        lays: Lays,
+        lays: SliceRule,
         description: Option<&'a Description>,
         grid: &'a Grid,
         request: &Request,
@@ -295,12 +295,14 @@ impl<'a> Trials<'a> {
         let demanded = demanded_rings(request, shape);
         let rotates = may_turn(request, description);
         let (is_cubes, folds, gives_rings) = match lays {
-            Lays::Anywhere | Lays::Connected | Lays::InBlocks => (false, false, false),
-            Lays::Box { rings, .. } => (false, false, rings),
-            Lays::Folded => (false, true, true),
-            Lays::InCubes { fold } => (true, fold, true),
+            SliceRule::Anywhere | SliceRule::Connected | SliceRule::InBlocks => {
+                (false, false, false)
+            }
+            SliceRule::Box { rings, .. } => (false, false, rings),
+            SliceRule::Folded => (false, true, true),
+            SliceRule::InCubes { fold } => (true, fold, true),
         };
-        let is_shapeless = matches!(lays, Lays::Anywhere | Lays::Connected);
+        let is_shapeless = matches!(lays, SliceRule::Anywhere | SliceRule::Connected);
         let n = grid.dimensions();
         let is_described = n <= DESCRIBED_MAX;
         Trials {

@@ -19,7 +19,7 @@ mod presets;
 mod ranks;
 mod slice;
 
-pub use forms::Lays;
+pub use forms::SliceRule;
 #[cfg(feature = "least-expected-blocking")]
 pub(crate) use forms::may_turn;
 pub(crate) use forms::{Forms, Trials, demanded_rings};
@@ -29,13 +29,11 @@ pub use ranks::Ranks;
 pub use slice::Slice;
 
 use crate::error::{NEAREST_MAX, Refusal};
-use crate::grid::next_order;
-use crate::grid::{Grid, Shape};
+pub use crate::grid::DESCRIBED_MAX;
+use crate::grid::{Grid, Shape, next_order};
 use crate::request::{Flags, Request};
 use crate::texts::texts;
 
-/// The most dimensions of a described machine.
-pub const DESCRIBED_MAX: usize = 4;
 /// The most shapes in [`Description::shapes`].
 pub const SHAPES_MAX: usize = 16;
 /// The most entries in [`Description::placements`]: few in a build without the feature `alloc`,
@@ -584,7 +582,7 @@ impl Description {
     ///   [`Description::nearest`] has the nearest ones.
     /// - `TooManyExtents`: the shape has more extents than the machine has dimensions.
     /// - `NoRing`: no slice of the shape has the demanded rings, or the strategy gives no rings.
-    pub fn check(&self, strategy: impl Into<Lays>, request: &Request) -> Result<(), Refusal> {
+    pub fn check(&self, strategy: impl Into<SliceRule>, request: &Request) -> Result<(), Refusal> {
         self.grid.check(request.shape)?;
         let lays = strategy.into();
         let mut refusal = Refusal::NotLegal;

@@ -2,7 +2,7 @@
 
 use super::forms::{Trial, closes};
 use super::{
-    DESCRIBED_MAX, Description, Extents, Forms, Lays, Ranks, Trials, padded, parts, volume,
+    DESCRIBED_MAX, Description, Extents, Forms, Ranks, SliceRule, Trials, padded, parts, volume,
 };
 use crate::grid::{Block, Grid, Shape, Tuple};
 use crate::node::NodeId;
@@ -55,7 +55,7 @@ impl Slice {
     pub fn of(
         description: Option<&Description>,
         grid: &Grid,
-        strategy: impl Into<Lays>,
+        strategy: impl Into<SliceRule>,
         request: &Request,
         blocks: &(impl Iterator<Item = Block> + Clone),
     ) -> Option<Slice> {
@@ -74,14 +74,14 @@ impl Slice {
         };
         let lays = strategy.into();
         let is_free = match lays {
-            Lays::InCubes { .. } => {
+            SliceRule::InCubes { .. } => {
                 slice.cube = description?.cube_extents().copied();
                 false
             }
-            Lays::Folded => false,
+            SliceRule::Folded => false,
             // The block has its sides.
-            Lays::Box { .. } => true,
-            Lays::Anywhere | Lays::Connected | Lays::InBlocks => return None,
+            SliceRule::Box { .. } => true,
+            SliceRule::Anywhere | SliceRule::Connected | SliceRule::InBlocks => return None,
         };
         let only = blocks.clone().next()?;
         let extents = padded(&grid.extent(only));

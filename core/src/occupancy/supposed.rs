@@ -1,5 +1,5 @@
 //! Supposed occupancies: copies of the machine's occupancy in which blocks are given back or
-//! withheld.
+//! occupied.
 
 use super::{Occupancy, free_all_but};
 use crate::grid::{Block, Grid};

@@ -82,7 +82,7 @@ use super::{Draft, Request, Site, Workspace};
 use crate::error::Refusal;
 use crate::grid::Grid;
 use crate::machine::parts::Part;
-use crate::machine::{DESCRIBED_MAX, Description, Extents, Lays, Trials, parts, volume};
+use crate::machine::{DESCRIBED_MAX, Description, Extents, SliceRule, Trials, parts, volume};
 use crate::occupancy::Occupancy;
 use crate::word::{WORD_BITS, bits_from, ones};
 
@@ -101,7 +101,7 @@ pub(super) fn slice(
     let cube = machine.and_then(Description::cube_extents);
     let cube = cube.ok_or(Refusal::NeverFits)?;
     let cubes = grid.nodes() / volume(cube);
-    let lays = Lays::InCubes { fold };
+    let lays = SliceRule::InCubes { fold };
     let mut trials = Trials::new(lays, machine, grid, request, request.shape);
     if trials.any(|trial| touched(&trial.sides, cube) <= cubes) {
         Ok(request.shape.area())
@@ -126,7 +126,7 @@ pub(super) fn propose(
         return false;
     };
     let mut search = Search::new(site.occupancy, cube, count, workspace.list, draft);
-    let lays = Lays::InCubes { fold };
+    let lays = SliceRule::InCubes { fold };
     for trial in Trials::new(lays, machine, site.grid(), request, request.shape) {
         draft.poll();
         let steps = machine.map_or([1; DESCRIBED_MAX], |of| of.steps(&trial.sides));

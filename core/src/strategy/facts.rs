@@ -1,6 +1,6 @@
 //! What is known of a strategy before it decides: [`Facts`].
 
-use super::kind::Holds;
+use super::kind::Contiguity;
 use crate::grid::{Block, Grid};
 use crate::machine::Description;
 use crate::mesh::{Coord, Sides, Submesh};
@@ -15,15 +15,15 @@ pub(super) const RULED: Flags = Flags::CHIPS.union(Flags::ALL_RINGS);
 /// one block to a request.
 ///
 /// ```
-/// use meshalloc::{Facts, Holds};
-/// let scattered = Facts { holds: Holds::Processors, takes_any: true, ..Facts::default() };
+/// use meshalloc::{Facts, Contiguity};
+/// let scattered = Facts { holds: Contiguity::Processors, takes_any: true, ..Facts::default() };
 /// assert!(!scattered.looks_ahead);
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
     /// What an allocation holds. It says how many processors must be free for an attempt to be
-    /// valid ([`Holds::requested`]).
-    pub holds: Holds,
+    /// valid ([`Contiguity::requested`]).
+    pub holds: Contiguity,
     /// Whether a place is found whenever as many processors are free as the request demands,
     /// wherever they are. Then schedulers reserve a number of processors, else what the strategy
     /// finds.
@@ -46,7 +46,7 @@ pub struct Facts {
 
 impl Facts {
     /// The default for a strategy whose allocations hold this.
-    pub(super) const fn of(holds: Holds) -> Facts {
+    pub(super) const fn of(holds: Contiguity) -> Facts {
         Facts {
             holds,
             takes_any: false,
@@ -61,7 +61,7 @@ impl Facts {
 
 impl Default for Facts {
     fn default() -> Self {
-        Facts::of(Holds::OneBlock)
+        Facts::of(Contiguity::OneBlock)
     }
 }
 

@@ -60,7 +60,7 @@
 use super::{Draft, Request, Site, Workspace};
 use crate::error::Refusal;
 use crate::grid::{Block, Grid};
-use crate::machine::{Description, Lays, Trials};
+use crate::machine::{Description, SliceRule, Trials};
 use crate::search::boxes::first_of_sides;
 use crate::search::columns::Scratch;
 
@@ -70,7 +70,7 @@ pub(super) fn folded(
     grid: &Grid,
     machine: Option<&Description>,
 ) -> Result<u32, Refusal> {
-    let mut trials = Trials::new(Lays::Folded, machine, grid, request, request.shape);
+    let mut trials = Trials::new(SliceRule::Folded, machine, grid, request, request.shape);
     let fits = trials.any(|trial| {
         let mut both = trial.sides.iter().zip(grid.sides());
         both.all(|(side, of)| side <= of)
@@ -90,7 +90,7 @@ pub(super) fn place(
     draft: &mut Draft<'_, '_>,
 ) -> Option<Block> {
     let (grid, machine, rule) = (site.grid(), workspace.machine(), workspace.rule());
-    let mut trials = Trials::new(Lays::Folded, machine, grid, request, request.shape);
+    let mut trials = Trials::new(SliceRule::Folded, machine, grid, request, request.shape);
     trials.find_map(|trial| {
         draft.poll();
         let sides = &trial.sides[..grid.dimensions()];

@@ -5,7 +5,7 @@ use core::ops::RangeInclusive;
 
 use super::serves::Serves;
 use super::workspace::StrategyMemory;
-use crate::machine::{Description, Lays};
+use crate::machine::{Description, SliceRule};
 use crate::request::{Flags, Request};
 use crate::search::line::{CurveFit, CurveLine};
 use crate::wire::wire;
@@ -53,9 +53,9 @@ macro_rules! kinds {
                 &[$($(StrategyKind::$kind $({ $($field: $default),+ })?),*),*];
 
             /// What a job holds.
-            pub const fn holds(self) -> Holds {
+            pub const fn holds(self) -> Contiguity {
                 match self {
-                    $($(StrategyKind::$kind { .. } => Holds::$holds,)*)*
+                    $($(StrategyKind::$kind { .. } => Contiguity::$holds,)*)*
                 }
             }
 
@@ -79,10 +79,10 @@ macro_rules! kinds {
 
             /// How it lays the shape of a request.
             #[allow(unused_variables, reason = "only some of the parameters matter")]
-            pub(crate) const fn lays(self) -> Lays {
+            pub(crate) const fn lays(self) -> SliceRule {
                 match self {
                     $($(StrategyKind::$kind $({ $($field),+ })? => {
-                        Lays::$lays $({ $($laid)+ })?
+                        SliceRule::$lays $({ $($laid)+ })?
                     })*)*
                 }
             }
@@ -127,7 +127,7 @@ macro_rules! kinds {
                         }),+)?],
                         source: $source,
                         complete: $complete,
-                        holds: Holds::$holds,
+                        holds: Contiguity::$holds,
                         feature: $feature,
                         built: cfg!(feature = $feature),
                     },)*)*
@@ -220,12 +220,12 @@ impl StrategyKind {
     /// Whether a request for a number of processors needs no shape: the strategy looks at the
     /// number alone.
     pub(crate) fn counts_processors(self) -> bool {
-        self.lays() == Lays::Anywhere || self == StrategyKind::Torus3d
+        self.lays() == SliceRule::Anywhere || self == StrategyKind::Torus3d
     }
 }
 
-impl From<StrategyKind> for Lays {
-    fn from(kind: StrategyKind) -> Lays {
+impl From<StrategyKind> for SliceRule {
+    fn from(kind: StrategyKind) -> SliceRule {
         kind.lays()
     }
 }
@@ -248,7 +248,7 @@ pub struct StrategyInfo {
     /// which a place exists.
     pub complete: bool,
     /// What a job holds.
-    pub holds: Holds,
+    pub holds: Contiguity,
     /// The cargo feature that its code needs. Strategies whose code is in one file share it.
     pub feature: &'static str,
     /// Whether its code is in this build.
@@ -257,7 +257,7 @@ pub struct StrategyInfo {
 
 /// What a job holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Holds {
+pub enum Contiguity {
     /// One block of at least as many processors as the requested shape has: a contiguous strategy.
     OneBlock,
     /// At most two blocks of as many processors as the requested shape has.
@@ -272,10 +272,10 @@ pub enum Holds {
     Processors,
 }
 
-impl Holds {
+impl Contiguity {
     /// Whether an allocation is always one block.
     pub const fn is_contiguous(self) -> bool {
-        matches!(self, Holds::OneBlock)
+        matches!(self, Contiguity::OneBlock)
     }
 
     /// The number of processors that a request names. An attempt to place it is *valid* if at least
@@ -284,10 +284,11 @@ impl Holds {
     pub const fn requested(self, request: &Request) -> u32 {
         match self {
             _ if request.flags.contains(Flags::CHIPS) => request.processors,
-            Holds::OneBlock | Holds::TwoBlocks | Holds::Blocks | Holds::Parts => {
-                request.shape.area()
-            }
-            Holds::Processors => request.processors,
+            Contiguity::OneBlock
+            | Contiguity::TwoBlocks
+            | Contiguity::Blocks
+            | Contiguity::Parts => request.shape.area(),
+            Contiguity::Processors => request.processors,
         }
     }
 
@@ -295,9 +296,9 @@ impl Holds {
     pub(crate) const fn blocks(self, jobs: usize, processors: usize) -> usize {
         // Blocks are disjoint and hold at least one processor each.
         let most = match self {
-            Holds::OneBlock => jobs,
-            Holds::TwoBlocks => jobs.saturating_mul(2),
-            Holds::Blocks | Holds::Parts | Holds::Processors => processors,
+            Contiguity::OneBlock => jobs,
+            Contiguity::TwoBlocks => jobs.saturating_mul(2),
+            Contiguity::Blocks | Contiguity::Parts | Contiguity::Processors => processors,
         };
         if most < processors { most } else { processors }
     }

@@ -45,7 +45,7 @@ pub(crate) use any::check;
 pub use facts::{Facts, FindsAgain, Recognizes};
 #[cfg(feature = "least-expected-blocking")]
 pub use foresight::Candidate;
-pub use kind::{Holds, PageOrder, StrategyForm, StrategyInfo, StrategyKind};
+pub use kind::{Contiguity, PageOrder, StrategyForm, StrategyInfo, StrategyKind};
 #[cfg(feature = "restore")]
 pub(crate) use memory::Cubes as MachineCubes;
 pub(crate) use memory::list_of_cubes;

@@ -2,11 +2,8 @@
 
 use core::fmt;
 
-use crate::grid::Grid;
+use crate::grid::{FEW_DIMENSIONS_MAX, Grid};
 use crate::search::hilbert::{CURVE_BITS_MAX, curve_bits};
-
-/// The dimensions of [`Serves::FewDimensions`].
-const FEW: usize = 6;
 
 /// The machines that a strategy serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -62,8 +59,7 @@ impl Serves {
     };
 
     /// Grids of at most six dimensions in a build with the feature `any-grid`, else two-dimensional
-    /// meshes. A search for maximal free boxes looks at every arc of every dimension but the first,
-    /// and the pairs of ends of k sides of 2 already are 3^k.
+    /// meshes.
     #[allow(
         non_upper_case_globals,
         reason = "named as a variant in the table of strategies"
@@ -96,7 +92,7 @@ impl Serves {
                 let (w, h) = (grid.side(0), grid.side(1));
                 grid.is_plane() && power_of_two && h.is_power_of_two() && h <= w
             }
-            Serves::FewDimensions => grid.dimensions() <= FEW,
+            Serves::FewDimensions => grid.dimensions() <= FEW_DIMENSIONS_MAX,
             Serves::Cube => grid.radix().is_some(),
             Serves::PowerOfTwoCube => grid.radix().is_some() && power_of_two,
             Serves::TwoOrThreeDimensions => matches!(grid.dimensions(), 2 | 3),

@@ -22,10 +22,10 @@
 /// its file shows; `grid` is the machine.
 ///
 /// Then follow the abbreviations in the papers, the machines it serves ([`Serves`](super::Serves)),
-/// whether it is complete, what a job holds ([`Holds`](super::Holds)), the memory it needs
-/// ([`StrategyMemory`](super::workspace::StrategyMemory)), how it lays a shape
-/// ([`Lays`](crate::Lays)), and its source. The place of an entry is the number on the wire, so new
-/// entries go to the end.
+/// whether it is complete, what a job holds ([`Contiguity`](super::Contiguity)), the memory it
+/// needs ([`StrategyMemory`](super::workspace::StrategyMemory)), how it lays a shape
+/// ([`SliceRule`](crate::SliceRule)), and its source. The place of an entry is the number on the
+/// wire, so new entries go to the end.
 ///
 /// # Parameters
 ///

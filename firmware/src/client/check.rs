@@ -10,7 +10,7 @@ use meshalloc::grid::NODES_MAX;
 use meshalloc::message::{BlockList, JobReport, OCCUPANCY_BYTES_MAX, OccupancyChunk};
 use meshalloc::storage::Needs;
 use meshalloc::{
-    Answer, Capacity, Change, Configuration, Error, Event, FaultReport, Happened, JobState,
+    Answer, Capacity, Change, Configuration, Error, Event, EventKind, FaultReport, JobState,
     Outcome, Query, Refusal, Serves, Statistics, StrategyKind,
 };
 
@@ -142,7 +142,7 @@ fn event(event: &Event) -> Check {
         format!("at most {NODES_MAX} processors of job {job}")
     })?;
     match what {
-        Happened::Granted {
+        EventKind::Granted {
             attempts,
             misses,
             blocks_total,
@@ -155,7 +155,7 @@ fn event(event: &Event) -> Check {
                 format!("fewer misses of job {job} than its {attempts} attempts")
             })
         }
-        Happened::LeaseEnded => Ok(()),
+        EventKind::LeaseEnded => Ok(()),
     }
 }
 

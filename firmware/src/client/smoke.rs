@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use std::vec::Vec;
 
 use meshalloc::{
-    Answer, Change, Configuration, Error, Event, Grid, Happened, JobId, JobState, Mesh, Outcome,
+    Answer, Change, Configuration, Error, Event, EventKind, Grid, JobId, JobState, Mesh, Outcome,
     Query, Request, StrategyKind,
 };
 
@@ -234,7 +234,7 @@ impl Seen {
     /// Whether the one event is the grant of this number of processors to the job.
     fn grants(&self, job: u32, processors: u32) -> bool {
         let is_grant = |event: Event| {
-            matches!(event.what, Happened::Granted { .. })
+            matches!(event.what, EventKind::Granted { .. })
                 && (event.job, event.processors) == (JobId(job), processors)
         };
         self.outcome == Ok(Outcome::Done) && matches!(self.events[..], [event] if is_grant(event))

@@ -1,7 +1,7 @@
 //! Controllers as on a board, and their twins in process.
 
 use meshalloc::{
-    Block, Change, Configuration, Controller, Cube, Error, Event, Grid, Happened, JobId, Mesh,
+    Block, Change, Configuration, Controller, Cube, Error, Event, EventKind, Grid, JobId, Mesh,
     Outcome, Request, SchedulerKind, Shape, Storage, StrategyKind,
 };
 
@@ -67,7 +67,7 @@ impl Led {
     /// The jobs that were granted, each with its blocks.
     pub(crate) fn grants(&self) -> Vec<(JobId, &[Block])> {
         let grants = self.events.iter();
-        let grants = grants.filter(|(event, _)| event.what != Happened::LeaseEnded);
+        let grants = grants.filter(|(event, _)| event.what != EventKind::LeaseEnded);
         grants
             .map(|(event, blocks)| (event.job, &blocks[..]))
             .collect()
@@ -81,8 +81,8 @@ pub(crate) fn handle(controller: &mut Controller<'_>, change: &Change, now: u64)
     let view = controller.view();
     let events = view.events_since(known).map(|event| {
         let blocks = match event.what {
-            Happened::Granted { .. } => view.blocks(event.job).collect(),
-            Happened::LeaseEnded => Vec::new(),
+            EventKind::Granted { .. } => view.blocks(event.job).collect(),
+            EventKind::LeaseEnded => Vec::new(),
         };
         (event, blocks)
     });

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use meshalloc::{Change, Controller, Event, Happened, JobId, Outcome, Request, Ticks};
+use meshalloc::{Change, Controller, Event, EventKind, JobId, Outcome, Request, Ticks};
 use meshalloc_firmware::journal::memory::MemoryFlash;
 use meshalloc_firmware::protocol::{Origin, TIME_MAX};
 use meshalloc_firmware::{Client, Received, Server};
@@ -75,7 +75,7 @@ fn the_clock_of_the_server_ends_a_lease_and_lets_others_in() {
     let seen: Vec<(u32, Ticks, u32, bool)> = events(&mut client)
         .iter()
         .map(|event| {
-            let has_ended = event.what == Happened::LeaseEnded;
+            let has_ended = event.what == EventKind::LeaseEnded;
             (event.job.0, event.at, event.processors, has_ended)
         })
         .collect();
@@ -130,7 +130,7 @@ fn under_a_virtual_clock_leases_end_by_that() {
     assert_eq!(jobs(client.line_mut().server.controller()), [1]);
     let led = call(&mut client, &submit(2, 1, 1), Some(105)).expect("a good line");
     let mut ended = led.events.iter().map(|(event, _)| event);
-    let ended = ended.find(|event| event.what == Happened::LeaseEnded);
+    let ended = ended.find(|event| event.what == EventKind::LeaseEnded);
     let ended = ended.map(|event| (event.job, event.at, event.processors));
     assert_eq!(ended, Some((JobId(1), 105, 4)), "{led:?}");
 }
@@ -156,7 +156,7 @@ fn more_ends_than_are_remembered_lose_the_oldest_events_only() {
 fn leases_and_their_ends_outlive_a_reset() {
     let ended = |life: &Life<4096>| -> Vec<Event> {
         let events = life.server.controller().view().events_since(0);
-        let ended = events.filter(|event| event.what == Happened::LeaseEnded);
+        let ended = events.filter(|event| event.what == EventKind::LeaseEnded);
         ended.collect()
     };
     let mut life = Life::begin(MemoryFlash::new(3), 1, first_fit());

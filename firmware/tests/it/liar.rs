@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use meshalloc::message::JobList;
 use meshalloc::{
-    Answer, Block, Change, Counts, Error, Event, Happened, JobId, NodeId, Outcome, Query, Refusal,
+    Answer, Block, Change, Counts, Error, Event, EventKind, JobId, NodeId, Outcome, Query, Refusal,
     SchedulerKind, Statistics, StrategyKind, Submesh,
 };
 use meshalloc_firmware::frame::{Decoder, SERVER_CONTENT_MAX, ServerFrameBuffer};
@@ -145,7 +145,7 @@ fn granted(number: u64, job: u32) -> Event {
         job: JobId(job),
         at: 0,
         processors: 1,
-        what: Happened::Granted {
+        what: EventKind::Granted {
             attempts: 1,
             misses: 0,
             blocks_total: 1,
@@ -279,7 +279,7 @@ fn no_lie_is_believed() {
         (
             releases,
             lie!(Says::Outcome { events, .. } => {
-                if let Happened::Granted { blocks_total, .. } = &mut events.list[0].what {
+                if let EventKind::Granted { blocks_total, .. } = &mut events.list[0].what {
                     *blocks_total = 0;
                 }
             }),
@@ -288,7 +288,7 @@ fn no_lie_is_believed() {
         (
             releases,
             lie!(Says::Outcome { events, .. } => {
-                if let Happened::Granted { misses, .. } = &mut events.list[0].what {
+                if let EventKind::Granted { misses, .. } = &mut events.list[0].what {
                     *misses = 7;
                 }
             }),
@@ -552,7 +552,7 @@ fn nothing_that_has_no_end_is_waited_for() {
             if let Says::Outcome { events, .. } | Says::Events(events) = message {
                 let event = |number: u64| Event {
                     processors: total,
-                    what: Happened::Granted {
+                    what: EventKind::Granted {
                         attempts: 1,
                         misses: 0,
                         blocks_total: total,

@@ -26,7 +26,7 @@ pub(crate) struct Faults {
 }
 
 /// How often each fault happened, in the order of the fields.
-pub(crate) type Happened = [u32; 6];
+pub(crate) type EventKind = [u32; 6];
 
 /// One direction.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ struct Direction {
     random: Random,
     faults: Faults,
     held: Vec<u8>,
-    happened: Happened,
+    happened: EventKind,
 }
 
 impl Direction {
@@ -126,7 +126,7 @@ impl<'s, 'm> MemoryLine<'s, 'm> {
         self.back.faults = faults;
     }
 
-    pub(crate) fn happened(&self) -> Happened {
+    pub(crate) fn happened(&self) -> EventKind {
         std::array::from_fn(|i| self.there.happened[i] + self.back.happened[i])
     }
 

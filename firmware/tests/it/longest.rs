@@ -7,8 +7,8 @@ use meshalloc::message::{
     BLOCKS_MAX, BlockList, JobList, JobReport, LIST_JOBS_MAX, OCCUPANCY_BYTES_MAX, OccupancyChunk,
 };
 use meshalloc::{
-    Answer, Block, Capacity, Change, Configuration, Counts, Error, Event, FaultReport, Flags, Grid,
-    Happened, JobId, JobState, MESH_SIDE_MAX, NodeId, Outcome, PageOrder, Query, Request,
+    Answer, Block, Capacity, Change, Configuration, Counts, Error, Event, EventKind, FaultReport,
+    Flags, Grid, JobId, JobState, MESH_SIDE_MAX, NodeId, Outcome, PageOrder, Query, Request,
     SchedulerKind, Statistics, StrategyKind,
 };
 use meshalloc_firmware::protocol::{
@@ -145,7 +145,7 @@ pub(crate) fn longest_server_messages() -> Vec<ServerMessage> {
         job,
         at: u64::MAX,
         processors: most,
-        what: Happened::Granted {
+        what: EventKind::Granted {
             attempts: most,
             misses: most,
             blocks_total: most,

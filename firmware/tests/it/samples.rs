@@ -8,7 +8,7 @@ use meshalloc::message::{
 };
 use meshalloc::{
     Answer, Block, Capacity, Change, Configuration, ConfigureError, Counts, CurveFit, CurveLine,
-    DIMENSIONS_MAX, Error, Event, FaultReport, Flags, Happened, JobId, JobState, NodeId, Outcome,
+    DIMENSIONS_MAX, Error, Event, EventKind, FaultReport, Flags, JobId, JobState, NodeId, Outcome,
     PageOrder, Query, Refusal, Request, SchedulerKind, Serves, Shape, Statistics, StrategyKind,
     Submesh,
 };
@@ -462,7 +462,7 @@ fn events(count: usize, latest: u64, left: u32) -> Events {
         job: JobId(job),
         at: 1_000_000,
         processors: 12,
-        what: Happened::Granted {
+        what: EventKind::Granted {
             attempts: 2,
             misses: 1,
             blocks_total: 1,
@@ -482,7 +482,7 @@ fn lease_ended() -> Events {
         job: JobId(300),
         at: 1_000_000,
         processors: 12,
-        what: Happened::LeaseEnded,
+        what: EventKind::LeaseEnded,
     };
     Events {
         list: Bounded::from_slice(&[event]).expect("1 event fits"),

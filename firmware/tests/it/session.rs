@@ -4,8 +4,8 @@ use std::num::NonZeroU64;
 
 use meshalloc::Threshold;
 use meshalloc::{
-    Answer, Change, Configuration, ConfigureError, Controller, Error, FaultReport, Flags, Grid,
-    Happened, JobId, NodeId, Outcome, Query, Refusal, Request, SchedulerKind, Storage,
+    Answer, Change, Configuration, ConfigureError, Controller, Error, EventKind, FaultReport,
+    Flags, Grid, JobId, NodeId, Outcome, Query, Refusal, Request, SchedulerKind, Storage,
     StrategyKind, Submesh,
 };
 use meshalloc_firmware::{BUILD, Client, ClientError, PROTOCOL_VERSION, SOFTWARE, Server};
@@ -241,13 +241,13 @@ fn compare(seed: u64, faults: Faults, count: usize, kind: Kind) -> Seen {
             .events
             .iter()
             .map(|(event, _)| *event)
-            .filter(|event| event.what == Happened::LeaseEnded)
+            .filter(|event| event.what == EventKind::LeaseEnded)
             .map(|event| event.job)
             .collect();
         seen.leases_ended += gone.len();
         over_line
             .events
-            .retain(|(event, _)| event.what == Happened::LeaseEnded || !gone.contains(&event.job));
+            .retain(|(event, _)| event.what == EventKind::LeaseEnded || !gone.contains(&event.job));
         assert_eq!(over_line, in_process, "{context}");
         for (_, blocks) in over_line.grants() {
             seen.grants += 1;

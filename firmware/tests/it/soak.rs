@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use meshalloc::jobs::LEASES_ENDED_MAX;
 use meshalloc::{
-    Answer, Block, Change, Error, Event, Flags, Happened as Happening, JobId, Outcome, Query,
+    Answer, Block, Change, Error, Event, EventKind as Happening, Flags, JobId, Outcome, Query,
     Refusal, Request, Submesh,
 };
 use meshalloc_firmware::protocol::Origin;
@@ -25,7 +25,7 @@ use meshalloc_firmware::{Client, ClientError, Options};
 
 use crate::line::Random;
 
-use world::{End, Flash, Happened, REGIONS, World, boot, some_configuration};
+use world::{End, EventKind, Flash, REGIONS, World, boot, some_configuration};
 
 /// The expected state of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,7 +70,7 @@ struct Soak {
 const CLIENTS: usize = 5;
 
 impl Soak {
-    fn new(seed: u64, happened: Happened) -> Self {
+    fn new(seed: u64, happened: EventKind) -> Self {
         let mut random = Random(seed);
         let rate = [6, 12, 40, 200][random.below(4)];
         let configuration = some_configuration(&mut random);
@@ -102,7 +102,7 @@ impl Soak {
         }
     }
 
-    fn happened(&self) -> std::cell::RefMut<'_, Happened> {
+    fn happened(&self) -> std::cell::RefMut<'_, EventKind> {
         std::cell::RefMut::map(self.world.borrow_mut(), |world| &mut world.happened)
     }
 
@@ -494,7 +494,7 @@ impl Soak {
 }
 
 /// Runs `operations` operations with this seed, and adds to the counts.
-fn soak(seed: u64, operations: u64, so_far: Happened) -> Happened {
+fn soak(seed: u64, operations: u64, so_far: EventKind) -> EventKind {
     let mut soak = Soak::new(seed, so_far);
     for _ in 0..operations {
         soak.operate();
@@ -512,7 +512,7 @@ fn soak(seed: u64, operations: u64, so_far: Happened) -> Happened {
 }
 
 fn soak_seeds(seeds: Range<u64>, operations: u64) {
-    let mut all = Happened::default();
+    let mut all = EventKind::default();
     for seed in seeds {
         all = soak(seed, operations, all);
     }
@@ -553,7 +553,7 @@ fn nothing_acknowledged_is_lost_and_nothing_is_done_twice() {
 #[ignore = "minutes: a million operations"]
 fn a_million_operations() {
     match std::env::var("MESHALLOC_SOAK_SEED").map(|seed| seed.parse::<u64>()) {
-        Ok(Ok(seed)) => println!("{:#?}", soak(seed, 2_000, Happened::default())),
+        Ok(Ok(seed)) => println!("{:#?}", soak(seed, 2_000, EventKind::default())),
         Ok(Err(error)) => panic!("MESHALLOC_SOAK_SEED: {error}"),
         Err(_) => soak_seeds(0..500, 2_000),
     }

@@ -11,7 +11,7 @@ use std::time::Instant;
 use meshalloc::message::Capacity;
 use meshalloc::storage::HeapStorage;
 use meshalloc::{
-    Answer, Block, Change, Configuration, Description, Error, Event, Happened, JobId, Outcome,
+    Answer, Block, Change, Configuration, Description, Error, Event, EventKind, JobId, Outcome,
     Query, Refusal, Request, Statistics, Ticks,
 };
 
@@ -103,7 +103,7 @@ impl Twinned<'_, '_> {
         let right = self.twin.call(change, now, &mut |event, blocks| {
             expected.push((*event, blocks.to_vec()));
         })?;
-        let is_end = |told: &Told| matches!(told.0.what, Happened::LeaseEnded);
+        let is_end = |told: &Told| matches!(told.0.what, EventKind::LeaseEnded);
         let latest_end = expected.iter().rposition(is_end);
         let mut told = told.iter().peekable();
         for (at, right) in expected.iter().enumerate() {

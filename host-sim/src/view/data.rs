@@ -33,7 +33,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use meshalloc::{Block, Description, Flags, Grid, Lays, Slice, Ticks};
+use meshalloc::{Block, Description, Flags, Grid, Slice, SliceRule, Ticks};
 use serde_json::{Value, json};
 
 use crate::map::layout::{Layout, ONE_ROW, Plan};
@@ -76,7 +76,7 @@ pub(super) fn data(experiment: &Experiment, histories: &[History]) -> Data {
         .iter()
         .map(|history| {
             // Where switches do not join cubes, a slice is a box of neighbours in planes.
-            let in_cubes = matches!(Lays::from(history.strategy), Lays::InCubes { .. });
+            let in_cubes = matches!(SliceRule::from(history.strategy), SliceRule::InCubes { .. });
             Layout::new(
                 Plan::of(machine, description.filter(|_| in_cubes)),
                 ONE_ROW,

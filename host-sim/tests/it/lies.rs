@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 
-use meshalloc::{Answer, Block, Error, Event, Happened, JobId, Outcome, Submesh};
+use meshalloc::{Answer, Block, Error, Event, EventKind, JobId, Outcome, Submesh};
 use meshalloc_firmware::ServerMessage;
 use meshalloc_firmware::frame::{Decoder, SERVER_CONTENT_MAX, ServerFrameBuffer};
 
@@ -57,7 +57,7 @@ fn send(
 fn grants(message: &mut ServerMessage, change: fn(JobId, &mut u32, &mut Block)) {
     if let ServerMessage::Outcome { events, .. } | ServerMessage::Events(events) = message {
         for event in &mut events.list {
-            if let Happened::Granted { block, .. } = &mut event.what {
+            if let EventKind::Granted { block, .. } = &mut event.what {
                 change(event.job, &mut event.processors, block);
             }
         }
@@ -229,7 +229,7 @@ fn a_controller_that_lies_is_not_believed() {
             |it| {
                 if let ServerMessage::Outcome { events, .. } | ServerMessage::Events(events) = it {
                     let ended = events.list.iter_mut();
-                    let ended = ended.filter(|event| event.what == Happened::LeaseEnded);
+                    let ended = ended.filter(|event| event.what == EventKind::LeaseEnded);
                     ended.for_each(|event| event.processors = 3);
                 }
             },
@@ -242,7 +242,7 @@ fn a_controller_that_lies_is_not_believed() {
                     let all = events.list.len();
                     events
                         .list
-                        .retain(|event| event.what != Happened::LeaseEnded);
+                        .retain(|event| event.what != EventKind::LeaseEnded);
                     events.latest -= (all - events.list.len()) as u64;
                 }
             },
@@ -255,7 +255,7 @@ fn a_controller_that_lies_is_not_believed() {
                     && let Some(event) = events.list.first().copied()
                     && event.job.0 == 1
                 {
-                    let what = Happened::LeaseEnded;
+                    let what = EventKind::LeaseEnded;
                     events.latest += 1;
                     let number = events.latest;
                     let ended = Event {

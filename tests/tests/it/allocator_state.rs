@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::convert::Infallible;
 
 use meshalloc::{
-    Allocation, AllocationError, Allocator, Block, Grid, Holds, NodeId, PlaceError, Request,
+    Allocation, AllocationError, Allocator, Block, Contiguity, Grid, NodeId, PlaceError, Request,
     RestoreError, Shape, StrategyKind, Submesh,
 };
 use meshalloc_tests::random::Random;
@@ -36,8 +36,8 @@ impl Model {
     /// Why these blocks are not taken, in the order of the blocks.
     fn place(&self, grid: &Grid, strategy: StrategyKind, blocks: &[Block]) -> Option<PlaceError> {
         let most = match strategy.holds() {
-            Holds::OneBlock => 1,
-            Holds::TwoBlocks => 2,
+            Contiguity::OneBlock => 1,
+            Contiguity::TwoBlocks => 2,
             _ => u32::MAX,
         };
         if blocks.is_empty() {
@@ -274,7 +274,7 @@ fn an_allocator_that_is_restored_decides_like_its_twin() {
         for grid in [plane, torus] {
             // The model knows what the buddy strategy rounds up, and no other.
             let is_known = strategy == StrategyKind::Buddy
-                || strategy.holds() != Holds::OneBlock
+                || strategy.holds() != Contiguity::OneBlock
                 || gives_any_extents(strategy);
             if strategy.serves().includes(&grid) && is_known {
                 let more = check(grid, strategy, seed);

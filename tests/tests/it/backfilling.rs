@@ -679,7 +679,7 @@ fn compare_twins(machine: Grid, kind: StrategyKind, seed: u64) {
             supposition.give_back(one).unwrap();
         }
         if let Some(block) = withheld {
-            supposition.withhold(block);
+            supposition.occupy(block);
             busy[nodes(block)[0] as usize] = true;
         }
         let supposed = model.where_busy(&busy);

@@ -5,8 +5,8 @@ use std::fmt::Arguments;
 
 use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{
-    Allocator, Block, Description as Described, Flags, Grid as Machine, Holds, NodeId, Refusal,
-    Request, Shape, StrategyKind,
+    Allocator, Block, Contiguity, Description as Described, Flags, Grid as Machine, NodeId,
+    Refusal, Request, Shape, StrategyKind,
 };
 use meshalloc_tests::convert;
 use meshalloc_tests::exhaustive;
@@ -65,7 +65,7 @@ fn is_legal(machine: Option<&Described>, sides: &[u32]) -> bool {
 /// Whether the strategy takes any free box of a number of processors.
 fn takes_any_box(kind: StrategyKind) -> bool {
     let finds_all = matches!(kind, StrategyKind::FirstFit | StrategyKind::BestFit);
-    kind.holds() == Holds::OneBlock && (finds_all || kind.info().complete)
+    kind.holds() == Contiguity::OneBlock && (finds_all || kind.info().complete)
 }
 
 /// Compares every number of processors in one state.
@@ -80,7 +80,7 @@ fn compare(
     let busy = (0..nodes).filter(|&node| allocator.occupancy().is_busy(NodeId(node)));
     let busy = mask(&busy.collect::<Vec<_>>());
     let is_large = grid.dimensions() > 4;
-    let counts = kind.holds() == Holds::Processors && kind != StrategyKind::Neighbor;
+    let counts = kind.holds() == Contiguity::Processors && kind != StrategyKind::Neighbor;
     let closes = |sides: &[u32]| {
         let spans = |at: usize| grid.wraps()[at] && sides[at] == grid.sides()[at];
         (0..sides.len()).all(|at| sides[at] <= 2 || spans(at))
@@ -211,7 +211,7 @@ fn check(
         assert_eq!(held & nodes, 0, "{context}: {blocks:?}");
         held |= nodes;
     }
-    let is_whole = blocks.len() == 1 || kind.holds() != Holds::OneBlock;
+    let is_whole = blocks.len() == 1 || kind.holds() != Contiguity::OneBlock;
     assert!(is_whole, "{context}: {blocks:?}");
     let count = (held & !busy).count_ones();
     let rounds = matches!(

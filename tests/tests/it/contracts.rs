@@ -66,7 +66,7 @@ fn a_block_over_the_border_changes_nothing() {
         assert_eq!(allocator.mark_faulty(block.into()), 0, "{block}");
         assert_eq!(allocator.clear_faulty(block.into()), 0, "{block}");
         let mut supposition = allocator.suppose();
-        supposition.withhold(block.into());
+        supposition.occupy(block.into());
         assert_eq!(supposition.free(), 64, "{block}");
         allocator.occupancy().check_invariants();
         assert_eq!(allocator.occupancy().free(), 64, "{block}");
@@ -85,7 +85,7 @@ fn an_allocation_may_be_supposed_to_be_given_back_twice() {
     let mut supposition = allocator.suppose();
     supposition.give_back(&held).unwrap();
     assert_eq!(supposition.free(), 64);
-    supposition.withhold(Submesh::new(2, 2, 2, 2).into());
+    supposition.occupy(Submesh::new(2, 2, 2, 2).into());
     assert_eq!(supposition.free(), 60);
     // One of the withheld processors is held.
     supposition.give_back(&held).unwrap();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use meshalloc::{Flags, Holds, Mesh, Refusal, StrategyKind};
+use meshalloc::{Contiguity, Flags, Mesh, Refusal, StrategyKind};
 use meshalloc_tests::convert;
 use meshalloc_tests::grid::Grid;
 use meshalloc_tests::rig::{HeapMemory, cube, mesh};
@@ -69,7 +69,7 @@ fn the_counter_examples_of_those_that_do_not_turn() {
             let strategy = Strategy::new(*kind, &convert::grid(machine));
             strategy.candidates(&wanted, &mut |tried| *tried == place)
         };
-        kind.serves().includes(&machine) && kind.holds() == Holds::OneBlock && !tries()
+        kind.serves().includes(&machine) && kind.holds() == Contiguity::OneBlock && !tries()
     };
     let kinds: Vec<_> = StrategyKind::built().filter(misses).collect();
     assert!(kinds.contains(&StrategyKind::FirstFit), "{kinds:?}");

@@ -352,7 +352,7 @@ fn the_list_is_the_same_behind_every_supposition() {
                 match job {
                     Some(job) if !is_busy => supposition.give_back(job).unwrap(),
                     None if is_busy => {
-                        supposition.withhold(Submesh::new(node % 3, node / 3, 1, 1).into());
+                        supposition.occupy(Submesh::new(node % 3, node / 3, 1, 1).into());
                     }
                     _ => {}
                 }

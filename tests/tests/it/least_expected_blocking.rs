@@ -531,7 +531,7 @@ fn suppositions_change_no_decision() {
             if let Some((allocation, _)) = running.first() {
                 supposition.give_back(allocation).unwrap();
             }
-            supposition.withhold(Submesh::new(2, 2, supposed.sides().w, 3).into());
+            supposition.occupy(Submesh::new(2, 2, supposed.sides().w, 3).into());
             supposition.fits(&supposed);
             match (asked.allocate(&request), left_alone.allocate(&request)) {
                 (Ok(one), Ok(other)) => {

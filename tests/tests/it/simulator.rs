@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use meshalloc::{
-    Capacity, Change, Error, Happened, JobId, Mesh, Refusal, Request, StrategyKind, Ticks,
+    Capacity, Change, Error, EventKind, JobId, Mesh, Refusal, Request, StrategyKind, Ticks,
 };
 use meshalloc_sim::backend::{Around, Backend, Backends, InProcessBackends};
 use meshalloc_sim::metrics::Metric;
@@ -119,7 +119,7 @@ fn recorder<'b>(
         backend.call(change, now, &mut |event, blocks| {
             let fate = &mut fates[event.job.0 as usize];
             fate.start = Some(now);
-            if let Happened::Granted { misses, .. } = event.what {
+            if let EventKind::Granted { misses, .. } = event.what {
                 fate.misses = misses;
             }
             for &block in blocks {

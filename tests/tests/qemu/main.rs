@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use meshalloc::message::JobReport;
 use meshalloc::{
-    Change, Configuration, Error, Event, Happened, JobId, JobState, Mesh, Outcome, Query, Refusal,
+    Change, Configuration, Error, Event, EventKind, JobId, JobState, Mesh, Outcome, Query, Refusal,
     Request, SchedulerKind, StrategyKind, Submesh,
 };
 use meshalloc_firmware::frame::{ClientFrameBuffer, Header};
@@ -188,7 +188,7 @@ fn ends_a_lease_by_its_clock(qemu: &Qemu) {
     assert_eq!(answer.outcome, Ok(Outcome::Done));
     let ends = answer.grants[0].at + 500;
     let seen = |event: &Event| {
-        let has_ended = event.what == Happened::LeaseEnded;
+        let has_ended = event.what == EventKind::LeaseEnded;
         (event.job.0, event.at, event.processors, has_ended)
     };
     let (begun, mut events) = (Instant::now(), Vec::new());

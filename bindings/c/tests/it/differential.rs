@@ -10,9 +10,9 @@ use std::thread;
 use meshalloc::message::LargestReport;
 use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{
-    Allocation, Allocator, Answer, Block, Change, Configuration, Controller, Description, Flags,
-    Grid, Happened, JobId, JobState, NodeId, Outcome, Query, Refusal, Request, SchedulerKind,
-    Shape, StrategyKind,
+    Allocation, Allocator, Answer, Block, Change, Configuration, Controller, Description,
+    EventKind, Flags, Grid, JobId, JobState, NodeId, Outcome, Query, Refusal, Request,
+    SchedulerKind, Shape, StrategyKind,
 };
 use meshalloc_c::numbers_of;
 use rand_chacha::ChaCha8Rng;
@@ -510,13 +510,13 @@ impl World<'_> {
                 break;
             };
             let (kind, attempts, misses, total, block) = match event.what {
-                Happened::Granted {
+                EventKind::Granted {
                     attempts,
                     misses,
                     blocks_total,
                     block,
                 } => (1, attempts, misses, blocks_total, self.block_text(block)),
-                Happened::LeaseEnded => (2, 0, 0, 0, " 0+0".repeat(self.grid.dimensions())),
+                EventKind::LeaseEnded => (2, 0, 0, 0, " 0+0".repeat(self.grid.dimensions())),
             };
             let expected = format!(
                 "1 {} {} {} {kind} {} {attempts} {misses} {total}{block}",

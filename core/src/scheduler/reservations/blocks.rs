@@ -15,11 +15,11 @@ use crate::supposition::Supposition;
 
 impl<S: Strategy> Supposition<'_, '_, S> {
     /// Lets the strategy search here for a job that may start now. Nothing was given back here, and
-    /// the job would fit if nothing was withheld.
+    /// the job would fit if nothing was occupied.
     ///
     /// # Errors
     ///
-    /// `Reserved` if every place overlaps withheld processors, or if the blocks of reservations
+    /// `Reserved` if every place overlaps occupied processors, or if the blocks of reservations
     /// take the room for the job's blocks.
     pub(crate) fn find(
         mut self,
@@ -74,13 +74,13 @@ impl<S: Strategy> Supposition<'_, '_, S> {
         block.map(|block| Reserved::Block(finds_again.kept_free(self.supposed, block)))
     }
 
-    /// Withholds the blocks that are reserved for a job.
-    pub(crate) fn withhold_reserved(&mut self, job: &JobSlot) {
+    /// Occupies the blocks that are reserved for a job.
+    pub(crate) fn occupy_reserved(&mut self, job: &JobSlot) {
         if let Some(block) = job.reserved_block() {
-            self.withhold_block(block);
+            self.occupy_block(block);
         }
         for block in self.pool.reserved(job.reserved_chain()) {
-            self.supposed.withhold(block);
+            self.supposed.occupy(block);
             self.poll();
         }
     }

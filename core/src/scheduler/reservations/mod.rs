@@ -110,7 +110,7 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
             return self.allocator.would_fit(&request, pause.as_ref());
         }
         let mut supposition = self.allocator.suppose().pausing(pause);
-        withhold(self.jobs, &mut supposition, self.now, end);
+        occupy_reservations(self.jobs, &mut supposition, self.now, end);
         supposition.fits_demand(&request, demand)
     }
 
@@ -145,7 +145,7 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
             return Err(request.refusal_without_place());
         }
         let mut supposition = self.allocator.suppose().pausing(pause);
-        withhold(self.jobs, &mut supposition, self.now, withheld_before);
+        occupy_reservations(self.jobs, &mut supposition, self.now, withheld_before);
         supposition.find(request, demand, placing)
     }
 
@@ -261,7 +261,7 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
 
     /// Supposes the occupancy that a job finds if it runs from `from` until `until`, by estimates:
     /// all jobs that end by `from` have given back their blocks, and the reservations that overlap
-    /// the run are withheld. Returns also the blocks that were given back.
+    /// the run are occupied. Returns also the blocks that were given back.
     fn suppose_at(
         &mut self,
         from: Ticks,
@@ -279,7 +279,7 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
         for blocks in given_back.clone() {
             supposition.give_back_blocks(blocks);
         }
-        withhold(jobs, &mut supposition, from, until);
+        occupy_reservations(jobs, &mut supposition, from, until);
         (supposition, given_back)
     }
 
@@ -339,8 +339,8 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
     }
 }
 
-/// Withholds the reservations that overlap the time from `from` until `until`.
-fn withhold<S: Strategy>(
+/// Occupies the reservations that overlap the time from `from` until `until`.
+fn occupy_reservations<S: Strategy>(
     jobs: &JobTable<'_>,
     supposition: &mut Supposition<'_, '_, S>,
     from: Ticks,
@@ -348,7 +348,7 @@ fn withhold<S: Strategy>(
 ) {
     for job in jobs.reserved_before(until) {
         if job.ends(from).is_none_or(|end| end != from) {
-            supposition.withhold_reserved(job);
+            supposition.occupy_reserved(job);
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use super::candidates::Candidates;
 use super::{Adding, Space};
-use crate::grid::each_order;
 use crate::grid::{Block, Tuple};
+use crate::grid::{FEW_DIMENSIONS_MAX, each_order};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::search::arcs::{Arc, Side, arcs_of, area, block_of, for_each_corner, overlap};
@@ -73,9 +73,9 @@ impl Space for Planes<'_> {
     }
 }
 
-/// These lengths, of at most six dimensions, and zeros behind them.
-fn extents(lengths: impl Iterator<Item = u16>) -> [u16; 6] {
-    let mut extents = [0; 6];
+/// These lengths and zeros behind them.
+fn extents(lengths: impl Iterator<Item = u16>) -> [u16; FEW_DIMENSIONS_MAX] {
+    let mut extents = [0; FEW_DIMENSIONS_MAX];
     extents
         .iter_mut()
         .zip(lengths)

@@ -55,7 +55,7 @@ pub(super) fn some_configuration(random: &mut Random) -> Configuration {
 
 /// Counts of faults and pauses, which show that they occurred.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Happened {
+pub(super) struct EventKind {
     pub(super) operations: u64,
     pub(super) grants: u64,
     pub(super) events: u64,
@@ -94,7 +94,7 @@ pub(super) struct World {
     pub(super) inboxes: Vec<VecDeque<u8>>,
     /// One frame in this number has a fault.
     pub(super) rate: usize,
-    pub(super) happened: Happened,
+    pub(super) happened: EventKind,
 }
 
 impl World {

@@ -6,7 +6,7 @@ use meshalloc::message::Capacity;
 use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{
     Answer, AnyScheduler, AnyStrategy, Block, Change, Configuration, ConfigureError, Controller,
-    Description, Error, Grid, Happened, JobId, Memory, Outcome, Query, Request, SchedulerKind,
+    Description, Error, EventKind, Grid, JobId, Memory, Outcome, Query, Request, SchedulerKind,
     ServedScheduler, ServedStrategy, StrategyKind, Ticks,
 };
 
@@ -183,7 +183,7 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> InProcess<'m, S, D> {
         let view = self.controller.view();
         for event in view.events_since(*known) {
             self.blocks.clear();
-            if let Happened::Granted { .. } = event.what {
+            if let EventKind::Granted { .. } = event.what {
                 self.blocks.extend(view.blocks(event.job));
             }
             on_event(&event, &self.blocks);

@@ -56,7 +56,7 @@ pub trait Backend {
     fn fits(&mut self, request: &Request) -> bool;
 
     /// The processors that must be free for an attempt to be valid: a valid attempt that fails is
-    /// an allocation miss ([`meshalloc::Holds::requested`]).
+    /// an allocation miss ([`meshalloc::Contiguity::requested`]).
     fn requested(&self, request: &Request) -> u32;
 
     /// Answers a query; an error when the controller cannot be reached, or answers no queries.

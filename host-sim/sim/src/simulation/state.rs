@@ -1,6 +1,6 @@
 //! The state of a run: the clock, the jobs in the system, and the coming events.
 
-use meshalloc::{Block, Event, Grid, Happened, Refusal, Request, Ticks};
+use meshalloc::{Block, Event, EventKind, Grid, Refusal, Request, Ticks};
 
 use super::execution::{Execution, MessageSums, Start};
 use super::failing::Failing;
@@ -258,7 +258,7 @@ impl<'o> State<'o> {
         execution: &mut dyn Execution,
     ) -> bool {
         let number = event.job.0;
-        let Happened::Granted {
+        let EventKind::Granted {
             misses,
             blocks_total,
             ..

@@ -1,6 +1,6 @@
 use meshalloc::message::Capacity;
 use meshalloc::{
-    Answer, Block, Configuration, Event, Happened, Mesh, Query, Request, SchedulerKind,
+    Answer, Block, Configuration, Event, EventKind, Mesh, Query, Request, SchedulerKind,
     StrategyKind, Submesh, Ticks,
 };
 
@@ -400,7 +400,7 @@ fn nonsense_from_the_controller_ends_the_run() {
             .iter()
             .map(|&x| Block::from(Submesh::new(x, 0, 1, 1)));
         let blocks: Vec<Block> = blocks.collect();
-        let what = Happened::Granted {
+        let what = EventKind::Granted {
             attempts: 1,
             misses: 0,
             blocks_total: 2,
@@ -416,7 +416,7 @@ fn nonsense_from_the_controller_ends_the_run() {
         (event, blocks)
     };
     let lease_ended = Event {
-        what: Happened::LeaseEnded,
+        what: EventKind::LeaseEnded,
         ..grant(0, &[]).0
     };
     let full = Err(Error::Refused(Refusal::TableFull));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use meshalloc::{Block, ConfigureError, Flags, Grid, Lays, NodeId, Request, Shape, Ticks};
+use meshalloc::{Block, ConfigureError, Flags, Grid, NodeId, Request, Shape, SliceRule, Ticks};
 use serde::Serialize;
 
 use super::twin::Twin;
@@ -143,7 +143,7 @@ impl Situation<'_> {
     /// that fewest running jobs meet: their places, ascending. `None` where the strategy gives no
     /// boxes, or no box is free of faulty processors.
     fn fewest_in_the_way(&self, request: &Request) -> Option<Vec<usize>> {
-        let Lays::Box { turns, .. } = self.configuration.strategy.into() else {
+        let SliceRule::Box { turns, .. } = self.configuration.strategy.into() else {
             return None;
         };
         let machine = &self.configuration.machine;
@@ -180,7 +180,7 @@ impl Situation<'_> {
     pub fn free_places(&self, request: &Request) -> u32 {
         let machine = &self.configuration.machine;
         let turns = match self.configuration.strategy.into() {
-            Lays::Box { turns, .. } => turns,
+            SliceRule::Box { turns, .. } => turns,
             _ => true,
         };
         let owners = self.owners();

@@ -10,7 +10,7 @@
 #![no_main]
 
 use meshalloc::{
-    Change, Configuration, Controller, Grid, Happened, SchedulerKind, Storage, StrategyKind,
+    Change, Configuration, Controller, EventKind, Grid, SchedulerKind, Storage, StrategyKind,
     storage,
 };
 use panic_halt as _;
@@ -47,7 +47,7 @@ fn main() -> ! {
         }
         for event in controller.view().events_since(known) {
             known = event.number;
-            if let Happened::Granted { .. } = event.what {
+            if let EventKind::Granted { .. } = event.what {
                 start(event.job.0);
             }
         }

@@ -233,7 +233,7 @@ fn attempts_after_a_failure_are_measured() {
         // Not all of them take as long as the submission did, in nanoseconds.
         let differs = (1..=8).any(|now| {
             let requeued = backend.requeue(&[JobId(1)], now, &mut |event, _| {
-                grants += u32::from(matches!(event.what, Happened::Granted { .. }));
+                grants += u32::from(matches!(event.what, EventKind::Granted { .. }));
             });
             assert_eq!(requeued.unwrap(), Ok(()));
             backend.latest_seconds() != submitted
