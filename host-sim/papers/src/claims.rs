@@ -4,6 +4,7 @@
 //! claim but those of the rules about [differences](rule::Rule::Difference) and
 //! [values](rule::Rule::Value), which name that length.
 
+mod crossing;
 mod difference;
 mod gains;
 mod growth;

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use super::crossing::{Step, passes};
 use super::difference::{difference, value};
 use super::gains::{average, everywhere, grows, range};
 use super::growth::{nearly_constant, proportional};
@@ -45,6 +46,11 @@ pub enum Rule {
         tight: f64,
         /// So near not to fail.
         loose: f64,
+    },
+    /// The ratio of own to other passes a factor once, in either direction.
+    Passes {
+        /// The factor.
+        factor: f64,
     },
     /// The ratio of own to other is near 1, and nearer than that of the rivals.
     LeastAffected {},
@@ -239,6 +245,7 @@ impl Rule {
                 let ratios = evidence.ratios(evidence.lines);
                 close(&ratios, part(tight), part(loose))
             }
+            Rule::Passes { factor } => passes(&evidence.steps(), *factor),
             Rule::LeastAffected {} => least_affected(
                 &evidence.ratios(evidence.lines),
                 &evidence.ratios(evidence.rivals),
@@ -412,6 +419,16 @@ impl Evidence<'_> {
             value: self.compared(point),
         };
         points.map(ratio).collect()
+    }
+
+    /// The ratio of own to other, with the place of each point.
+    fn steps(&self) -> Vec<Step> {
+        let step = |point: &Point| {
+            let value = self.compared(point)?;
+            let at = point.at.clone();
+            Some((point.place?, At { at, value }))
+        };
+        self.points().iter().filter_map(step).collect()
     }
 
     /// By how many percent own is over other.
