@@ -28,6 +28,7 @@ use crate::keeping::{Forgetful, Keep};
 #[cfg(feature = "durable")]
 use crate::protocol::Origin;
 use crate::server::{Port, Server};
+use crate::sessions::CLIENTS_MAX;
 
 /// How long the program may not look at the line, in milliseconds: the time of the watchdog. It
 /// looks in each round of the main loop, which takes a byte or tries one job, and whenever an
@@ -206,10 +207,10 @@ pub enum Round {
     Sleep,
 }
 
-/// The control processor: a server on a board.
+/// The control processor: a server on a board, with sessions for at most `CLIENTS` clients.
 #[derive(Debug)]
-pub struct Processor<'m, B, K = Forgetful> {
-    server: Server<'m, K>,
+pub struct Processor<'m, B, K = Forgetful, const CLIENTS: usize = CLIENTS_MAX> {
+    server: Server<'m, K, CLIENTS>,
     board: B,
     /// Faults of the line that were logged.
     faults: u32,
@@ -244,7 +245,7 @@ pub enum NoJournal {
 }
 
 #[cfg(feature = "durable")]
-impl<'m, B: Board> Processor<'m, B, Durable<B::Flash, REGIONS>> {
+impl<'m, B: Board, const CLIENTS: usize> Processor<'m, B, Durable<B::Flash, REGIONS>, CLIENTS> {
     /// A control processor whose state is kept in [`Board::flash`]. [`Processor::restore`] has to
     /// follow: where the stack is short the processor is in its place when it restores, and not on
     /// the way to it.
@@ -311,7 +312,7 @@ impl<'m, B: Board> Processor<'m, B, Durable<B::Flash, REGIONS>> {
     }
 }
 
-impl<B: Board, K: Keep> Processor<'_, B, K> {
+impl<B: Board, K: Keep, const CLIENTS: usize> Processor<'_, B, K, CLIENTS> {
     /// The main loop.
     pub fn run(&mut self) -> ! {
         self.show_running();
@@ -381,7 +382,7 @@ impl<B: Board, K: Keep> Processor<'_, B, K> {
     }
 
     /// The server.
-    pub const fn server(&self) -> &Server<'_, K> {
+    pub const fn server(&self) -> &Server<'_, K, CLIENTS> {
         &self.server
     }
 

@@ -82,29 +82,29 @@ pub trait Keep {
     /// # Errors
     ///
     /// When there is no room for it or the memory fails; what was written before still counts.
-    fn checkpoint(
+    fn checkpoint<const CLIENTS: usize>(
         &mut self,
         controller: &Controller<'_>,
         reset: Option<Ticks>,
-        meantime: &mut dyn Meantime,
+        meantime: &mut dyn Meantime<CLIENTS>,
     ) -> Result<(), NotKept>;
 }
 
 /// What goes on while a checkpoint is written: frames are served, which may change sessions but not
 /// the controller.
-pub trait Meantime {
+pub trait Meantime<const CLIENTS: usize> {
     /// Looks at the line; called once for each chunk of a checkpoint, some 60,000 instructions.
     fn pause(&mut self);
 
     /// The sessions as they are now.
-    fn sessions(&self) -> &Sessions;
+    fn sessions(&self) -> &Sessions<CLIENTS>;
 }
 
 /// Nothing goes on.
-impl Meantime for Sessions {
+impl<const CLIENTS: usize> Meantime<CLIENTS> for Sessions<CLIENTS> {
     fn pause(&mut self) {}
 
-    fn sessions(&self) -> &Sessions {
+    fn sessions(&self) -> &Sessions<CLIENTS> {
         self
     }
 }
@@ -126,11 +126,11 @@ impl Keep for Forgetful {
         false
     }
 
-    fn checkpoint(
+    fn checkpoint<const CLIENTS: usize>(
         &mut self,
         _: &Controller<'_>,
         _: Option<Ticks>,
-        _: &mut dyn Meantime,
+        _: &mut dyn Meantime<CLIENTS>,
     ) -> Result<(), NotKept> {
         Ok(())
     }

@@ -35,7 +35,7 @@ use crate::keeping::{Forgetful, Keep, NO_SESSION, NotKept};
 use crate::protocol::{LineCounters, Origin};
 #[cfg(feature = "rates")]
 use crate::rate::Rate;
-use crate::sessions::Sessions;
+use crate::sessions::{CLIENTS_MAX, Sessions};
 
 mod changes;
 mod front;
@@ -44,7 +44,7 @@ mod tests;
 
 use front::{Front, Meanwhile, Saving};
 
-/// The controller behind a line.
+/// The controller behind a line, with sessions for at most `CLIENTS` clients.
 ///
 /// ```
 /// use meshalloc::{Configuration, Controller, Mesh, SchedulerKind, Storage, StrategyKind};
@@ -68,7 +68,7 @@ use front::{Front, Meanwhile, Saving};
 /// assert!(line.len() < 512, "the greeting was written");
 /// ```
 #[derive(Debug)]
-pub struct Server<'m, K = Forgetful> {
+pub struct Server<'m, K = Forgetful, const CLIENTS: usize = CLIENTS_MAX> {
     controller: Controller<'m>,
     keep: K,
     /// How far the time of the server is ahead of the caller's clock, modulo 2^64
@@ -82,7 +82,7 @@ pub struct Server<'m, K = Forgetful> {
     has_no_lease_end: bool,
     /// A change whose attempt takes longer than this many milliseconds is answered then.
     slice: Ticks,
-    front: Front,
+    front: Front<CLIENTS>,
     /// The number of overruns already reported to `rate`, for which each counts as a byte.
     #[cfg(feature = "rates")]
     overruns_heard: u32,
@@ -151,7 +151,9 @@ impl<'m> Server<'m> {
 }
 
 #[cfg(feature = "durable")]
-impl<'m, F: NorFlash, const REGIONS: usize> Server<'m, Durable<F, REGIONS>> {
+impl<'m, F: NorFlash, const REGIONS: usize, const CLIENTS: usize>
+    Server<'m, Durable<F, REGIONS>, CLIENTS>
+{
     /// A server in the state of the journal ([`Server::restore`]). See [`Server::new`] for `boot`.
     pub fn restored(
         controller: Controller<'m>,
@@ -218,7 +220,7 @@ impl<'m, F: NorFlash, const REGIONS: usize> Server<'m, Durable<F, REGIONS>> {
     }
 }
 
-impl<'m, K> Server<'m, K> {
+impl<'m, K, const CLIENTS: usize> Server<'m, K, CLIENTS> {
     fn with(controller: Controller<'m>, boot: u64, keep: K, origin: Origin) -> Self {
         Server {
             controller,
@@ -303,7 +305,7 @@ impl<'m, K> Server<'m, K> {
     }
 }
 
-impl<K: Keep> Server<'_, K> {
+impl<K: Keep, const CLIENTS: usize> Server<'_, K, CLIENTS> {
     /// Whether changes have left work to be done between frames.
     pub fn has_work(&self) -> bool {
         self.controller.is_scheduling() || self.is_lease_due() || self.is_checkpoint_due()

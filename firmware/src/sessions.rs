@@ -2,7 +2,7 @@
 //!
 //! A client that receives no reply cannot tell whether its frame or the reply was lost, and sends
 //! the same frame again. So the server remembers the outcomes of the last [`WINDOW`] changes of
-//! each of its last [`CLIENTS_MAX`] clients. A change that comes again is answered from memory and
+//! each of its last clients: [`CLIENTS_MAX`] of them on a board. A change that comes again is answered from memory and
 //! not carried out again. One that is older than what is remembered is refused. So is one that was
 //! never carried out although later ones were: a line that repeats or delays frames cannot have a
 //! change carried out when its client no longer expects it. A hello counts as a later change, too,
@@ -17,15 +17,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::protocol::ProtocolError;
 
-/// The most clients that have a session at a time.
+/// The most clients that have a session at a time on a board.
 pub const CLIENTS_MAX: usize = 4;
 /// The outcomes remembered for each of them.
 pub const WINDOW: usize = 4;
 
-/// The sessions of a server.
+/// The sessions of a server, with at most `CLIENTS` clients.
 #[derive(Debug)]
-pub struct Sessions {
-    clients: [Client; CLIENTS_MAX],
+pub struct Sessions<const CLIENTS: usize = CLIENTS_MAX> {
+    clients: [Client; CLIENTS],
     /// The number of the latest session.
     opened: u32,
     /// Counts what clients do, to find the one that has done nothing for longest.
@@ -69,11 +69,11 @@ impl Client {
     };
 }
 
-impl Sessions {
+impl<const CLIENTS: usize> Sessions<CLIENTS> {
     /// No session.
     pub const fn new() -> Self {
         Sessions {
-            clients: [Client::NONE; CLIENTS_MAX],
+            clients: [Client::NONE; CLIENTS],
             opened: 0,
             clock: 0,
             virtual_clock: 0,
@@ -130,7 +130,7 @@ impl Sessions {
     /// The sessions, the one that has done nothing for longest first.
     #[cfg(feature = "durable")]
     pub(crate) fn open_ones(&self) -> impl Iterator<Item = &Client> {
-        let mut clients: heapless::Vec<&Client, CLIENTS_MAX> = self.clients.iter().collect();
+        let mut clients: heapless::Vec<&Client, CLIENTS> = self.clients.iter().collect();
         clients.sort_unstable_by_key(|client| core::cmp::Reverse(self.age(client)));
         clients.into_iter().filter(|client| client.number != 0)
     }
@@ -159,7 +159,7 @@ impl Sessions {
     fn oldest(&self, id: u32) -> Place {
         let is_its = |client: &Client| client.number != 0 && client.id == id;
         let known = self.clients.iter().position(is_its);
-        let rank = |client: &Client, at| (client.number == 0, self.age(client), CLIENTS_MAX - at);
+        let rank = |client: &Client, at| (client.number == 0, self.age(client), CLIENTS - at);
         let places = self.clients.iter().zip(0..);
         let oldest = places.max_by_key(|&(client, at)| rank(client, at));
         Place(known.unwrap_or_else(|| oldest.map_or(0, |(_, at)| at)))
@@ -249,7 +249,7 @@ impl Sessions {
     }
 }
 
-impl Default for Sessions {
+impl<const CLIENTS: usize> Default for Sessions<CLIENTS> {
     fn default() -> Self {
         Self::new()
     }
@@ -268,7 +268,7 @@ mod tests {
     #[cfg(feature = "durable")]
     fn a_session_that_is_recalled_is_the_clients() {
         let (client, number) = (5, 9);
-        let mut sessions = Sessions::new();
+        let mut sessions = <Sessions>::new();
         let place = sessions.recall(client, number);
         assert_eq!(sessions.recall(client, number), place);
         assert_eq!(sessions.find(client, number), Some(place));
@@ -279,11 +279,11 @@ mod tests {
     #[test]
     #[cfg(feature = "durable")]
     fn sessions_that_are_recalled_take_the_places_of_the_oldest() {
-        let mut saved = Sessions::new();
+        let mut saved = <Sessions>::new();
         for id in 1..=4 {
             assert_eq!(saved.open(id, 0), id);
         }
-        let mut sessions = Sessions::new();
+        let mut sessions = <Sessions>::new();
         for client in saved.open_ones() {
             sessions.restore(*client);
         }
@@ -300,7 +300,7 @@ mod tests {
     #[test]
     fn an_outcome_is_remembered_in_the_session_of_the_change() {
         let (client, other, seq) = (5, 6, 9);
-        let mut sessions = Sessions::new();
+        let mut sessions = <Sessions>::new();
         let number = sessions.open(client, 0);
         assert_ne!(sessions.open(other, 0), number);
         let (under_way, done) = (None, Some(Ok(Outcome::Done)));

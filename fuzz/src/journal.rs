@@ -81,7 +81,7 @@ pub fn journal_damage(bytes: &[u8]) {
     let mut board = Board::new();
     let controller = Controller::new(board.memory(), configuration).expect("as before");
     let (journal, recovered) = Journal::<_, REGIONS>::open(flash).expect("it has power");
-    let server = Server::restored(controller, 5, journal, recovered, &Pauses::none());
+    let server = <Server<'_, _>>::restored(controller, 5, journal, recovered, &Pauses::none());
     server.controller().check_invariants();
     if damages == 0 {
         let origin = server.origin();
@@ -97,7 +97,7 @@ fn restored(
     bytes: &mut Bytes<'_>,
 ) -> (Flash, Vec<String>) {
     let (journal, recovered) = Journal::<_, REGIONS>::open(flash).expect("it has power");
-    let mut server = Server::restored(controller, 4, journal, recovered, &Pauses::none());
+    let mut server = <Server<'_, _>>::restored(controller, 4, journal, recovered, &Pauses::none());
     server.controller().check_invariants();
     let mut clients = Clients::new();
     while clients.step(&mut server, bytes) {

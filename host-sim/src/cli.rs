@@ -35,6 +35,7 @@ use crate::reproduce::{self, ReproduceArgs};
 use crate::run::{self, RunArgs};
 use crate::saturation::{self, SaturationArgs};
 use crate::schema::{self, SchemaArgs};
+use crate::serve::{self, ServeArgs};
 use crate::settings::{self, FormatArgs, Given, Takes, only};
 use crate::traffic::{self, TrafficArgs};
 use crate::view::{self, ViewArgs};
@@ -98,6 +99,12 @@ enum Command {
     /// Jobs and configuration stay when the command ends. Times are in milliseconds.
     #[command(after_help = DEVICE_EXAMPLES)]
     Device(DeviceArgs),
+    /// Serve a controller to many clients, over TCP and a Unix socket, with its state in a file
+    ///
+    /// It is the server of the firmware: `device` and `run --backend` are its clients. Times are in
+    /// milliseconds. There is no authentication. SIGTERM and Ctrl-C end it.
+    #[command(after_help = SERVE_EXAMPLES)]
+    Serve(ServeArgs),
     /// Summarise a log: jobs, dates, load on a machine, sizes, run times, dropped lines and why
     Log(LogStatisticsArgs),
     /// List strategies, schedulers, distributions and metrics, with their sources
@@ -130,6 +137,14 @@ Examples:
   host-sim device --port /dev/ttyACM0 submit 7 4x3
   host-sim device --port /dev/ttyACM0 why --json
   host-sim device --port /dev/ttyACM0 fail 0..3 5";
+
+const SERVE_EXAMPLES: &str = "\
+Examples:
+  host-sim serve --mesh 16x16 --strategy fsl --scheduler easy --journal mesh.journal
+  host-sim serve --torus 8x8x8 --journal j --socket /run/meshalloc/socket
+
+The options of the machine, the strategy and the scheduler count for a new journal. A journal has
+its own.";
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -413,6 +428,7 @@ fn carry_out(command: &Command, output: &mut impl Write) -> Result<(), Failure> 
         }
         Command::Reproduce(args) => reproduce::reproduce(args, output),
         Command::Device(args) => device::device(args, output),
+        Command::Serve(args) => serve::serve(args, output),
         Command::Log(args) => log::log(args, output),
         Command::List(args) => Ok(list::list(args.what, args.format.get(), output)?),
         Command::Schema(args) => Ok(schema::schema(args, output)?),

@@ -35,6 +35,7 @@ pub mod reproduce;
 mod run;
 mod saturation;
 pub mod schema;
+mod serve;
 mod settings;
 mod signals;
 mod slurm;

@@ -163,7 +163,10 @@ const HOST: &[Step] = &[
     }),
     step(Short, "tests", EVERYTHING, || tests(&[])),
     step(All, "tests, exhaustive", EVERYTHING, || {
-        tests(&["--features", "meshalloc-tests/exhaustive"])
+        tests(&[
+            "--features",
+            "meshalloc-host-sim/exhaustive,meshalloc-tests/exhaustive",
+        ])
     }),
     step(All, "examples of core", CORE, || {
         // Built with the tests.

@@ -150,11 +150,11 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
         }
     }
 
-    fn checkpoint(
+    fn checkpoint<const CLIENTS: usize>(
         &mut self,
         controller: &Controller<'_>,
         reset: Option<Ticks>,
-        meantime: &mut dyn Meantime,
+        meantime: &mut dyn Meantime<CLIENTS>,
     ) -> Result<(), NotKept> {
         let is_due = reset.is_some() || self.is_due_to_be_written();
         match self.since {
@@ -208,11 +208,11 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
 }
 
 /// Hands over the chunks of a checkpoint.
-fn for_each_chunk(
+fn for_each_chunk<const CLIENTS: usize>(
     controller: &Controller<'_>,
     reset: Option<Ticks>,
     notice: Option<Notice>,
-    meantime: &mut dyn Meantime,
+    meantime: &mut dyn Meantime<CLIENTS>,
     visit: &mut dyn FnMut(&[u8]) -> Result<(), NotKept>,
 ) -> Result<(), NotKept> {
     let mut room = [0; PAYLOAD_MAX];
@@ -275,11 +275,11 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
     /// Brings controller and sessions into the state of the journal, and returns what greetings say
     /// of where it comes from. If the journal cannot be read, they are empty, and it stays as it is
     /// until the next checkpoint.
-    pub(crate) fn restore(
+    pub(crate) fn restore<const CLIENTS: usize>(
         &mut self,
         recovered: Recovered,
         controller: &mut Controller<'_>,
-        sessions: &mut Sessions,
+        sessions: &mut Sessions<CLIENTS>,
         pauses: &Pauses<'_>,
     ) -> Origin {
         match recovered {
@@ -310,10 +310,10 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
         }
     }
 
-    fn replay_into(
+    fn replay_into<const CLIENTS: usize>(
         &mut self,
         controller: &mut Controller<'_>,
-        sessions: &mut Sessions,
+        sessions: &mut Sessions<CLIENTS>,
         pauses: &Pauses<'_>,
     ) -> Result<(), NotKept> {
         let mut replay = self.journal.replay();
@@ -371,10 +371,10 @@ fn read(record: &[u8]) -> Result<Record, NotKept> {
 }
 
 /// Carries a recorded change out again, with all attempts that follow from it. Returns its outcome.
-fn repeat(
+fn repeat<const CLIENTS: usize>(
     record: &Record,
     controller: &mut Controller<'_>,
-    sessions: &mut Sessions,
+    sessions: &mut Sessions<CLIENTS>,
     pauses: &Pauses<'_>,
 ) -> Result<Outcome, Error> {
     let Record {
@@ -412,7 +412,7 @@ mod tests {
         let flash = MemoryFlash::<4096, 4>::new(2);
         let (journal, _) = Journal::<_, 2>::open(flash).unwrap();
         let mut durable = Durable::new(journal);
-        let mut sessions = Sessions::new();
+        let mut sessions = <Sessions>::new();
         for _ in 0..3 {
             assert_eq!(durable.checkpoint(&controller, None, &mut sessions), Ok(()));
             durable.worked(WORK_MAX - 1);

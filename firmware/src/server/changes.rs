@@ -30,7 +30,7 @@ struct Carried<E> {
     result: Result<(), E>,
 }
 
-impl<K: Keep> Server<'_, K> {
+impl<K: Keep, const CLIENTS: usize> Server<'_, K, CLIENTS> {
     /// Carries out what a client asks for, and replies.
     // Inlined into the loop that receives, it takes 400 bytes of flash more.
     #[inline(never)]

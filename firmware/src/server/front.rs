@@ -39,11 +39,11 @@ static BUILT: [bool; StrategyKind::ALL.len()] = {
 
 /// All that is needed to answer while the controller is at work.
 #[derive(Debug)]
-pub(super) struct Front {
+pub(super) struct Front<const CLIENTS: usize> {
     pub(super) decoder: Decoder<CLIENT_CONTENT_MAX>,
     pub(super) buffer: ServerFrameBuffer,
     pub(super) counters: LineCounters,
-    pub(super) sessions: Sessions,
+    pub(super) sessions: Sessions<CLIENTS>,
     pub(super) boot: u64,
     pub(super) origin: Origin,
     #[cfg(feature = "rates")]
@@ -78,8 +78,8 @@ pub(super) enum Asked<'a> {
 }
 
 /// The front while the controller is at work.
-pub(super) struct Meanwhile<'a, P: Port> {
-    front: &'a mut Front,
+pub(super) struct Meanwhile<'a, P: Port, const CLIENTS: usize> {
+    front: &'a mut Front<CLIENTS>,
     port: &'a mut P,
     /// Milliseconds until an order that is under way is answered.
     slice: Ticks,
@@ -91,9 +91,9 @@ pub(super) struct Meanwhile<'a, P: Port> {
     pub(super) result: Result<(), P::Error>,
 }
 
-impl<'a, P: Port> Meanwhile<'a, P> {
+impl<'a, P: Port, const CLIENTS: usize> Meanwhile<'a, P, CLIENTS> {
     pub(super) fn new(
-        front: &'a mut Front,
+        front: &'a mut Front<CLIENTS>,
         port: &'a mut P,
         slice: Ticks,
         unanswered: Option<(&'a Order<'a>, Remembered)>,
@@ -163,7 +163,7 @@ impl<'a, P: Port> Meanwhile<'a, P> {
         }
     }
 
-    fn note(&mut self, serve: impl FnOnce(&mut Front, &mut P) -> Result<(), P::Error>) {
+    fn note(&mut self, serve: impl FnOnce(&mut Front<CLIENTS>, &mut P) -> Result<(), P::Error>) {
         let result = serve(self.front, self.port);
         if self.result.is_ok() {
             self.result = result;
@@ -172,17 +172,17 @@ impl<'a, P: Port> Meanwhile<'a, P> {
 }
 
 /// The front while a checkpoint is written.
-pub(super) struct Saving<'a, 'v, 'm, P: Port> {
-    pub(super) meanwhile: Meanwhile<'a, P>,
+pub(super) struct Saving<'a, 'v, 'm, P: Port, const CLIENTS: usize> {
+    pub(super) meanwhile: Meanwhile<'a, P, CLIENTS>,
     pub(super) view: &'v View<'v, 'm>,
 }
 
-impl<P: Port> Meantime for Saving<'_, '_, '_, P> {
+impl<P: Port, const CLIENTS: usize> Meantime<CLIENTS> for Saving<'_, '_, '_, P, CLIENTS> {
     fn pause(&mut self) {
         self.meanwhile.pause(self.view);
     }
 
-    fn sessions(&self) -> &Sessions {
+    fn sessions(&self) -> &Sessions<CLIENTS> {
         &self.meanwhile.front.sessions
     }
 }
@@ -207,7 +207,7 @@ impl From<Result<Frame<'_>, DamagedFrame>> for Incoming {
     }
 }
 
-impl Front {
+impl<const CLIENTS: usize> Front<CLIENTS> {
     /// Takes a byte; returns the frame that it completes.
     // Inlined where bytes are received and where they are in pauses it takes 1.8 KB of flash more.
     #[inline(never)]

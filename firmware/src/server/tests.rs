@@ -41,11 +41,11 @@ impl Keep for Full {
         false
     }
 
-    fn checkpoint(
+    fn checkpoint<const CLIENTS: usize>(
         &mut self,
         _: &Controller<'_>,
         reset: Option<Ticks>,
-        _: &mut dyn Meantime,
+        _: &mut dyn Meantime<CLIENTS>,
     ) -> Result<(), NotKept> {
         self.checkpoints += 1;
         self.is_empty |= reset.is_some();
@@ -167,7 +167,7 @@ fn a_granted_job_that_cannot_be_recorded_is_gone_again() {
     ] {
         let mut storage = Storage::<128, 4>::new();
         let controller = Controller::new(storage.memory(), CONFIGURATION).unwrap();
-        let server = Server::with(controller, 1, Full::default(), Origin::New);
+        let server = <Server<'_, _>>::with(controller, 1, Full::default(), Origin::New);
         let mut server = server.pausing_after(slice);
         let submit = never_waits(&mut server);
         for expected in expected {
@@ -190,7 +190,7 @@ fn refused_attempts_bring_no_checkpoint_about() {
     let most = Request::submesh(64, 30);
     let submit = Change::submit(JobId(9), most);
     assert_eq!(controller.handle(&submit, 0), Ok(Outcome::Done));
-    let mut server = Server::with(controller, 1, Full::default(), Origin::New);
+    let mut server = <Server<'_, _>>::with(controller, 1, Full::default(), Origin::New);
     let submit = never_waits(&mut server);
     for seq in 2..10 {
         let fragmented = Err(Error::Refused(Refusal::Fragmented));
@@ -212,7 +212,7 @@ fn a_reset_makes_room_where_no_command_has_any() {
     let job = JobId(1);
     let submit = Change::submit(job, Request::submesh(2, 2));
     assert_eq!(controller.handle(&submit, 0), Ok(Outcome::Done));
-    let mut server = Server::with(controller, 1, Full::default(), Origin::New);
+    let mut server = <Server<'_, _>>::with(controller, 1, Full::default(), Origin::New);
     let release = in_session(&mut server, Change::Release { job });
     let kept = outcome(ask(&mut server, 2, &release));
     assert_eq!(kept, Err(ProtocolError::NotKept));
@@ -240,7 +240,7 @@ fn the_work_of_attempts_between_frames_is_counted() {
     let released = controller.begin(&release, 0, None, None);
     assert_eq!(released, Ok(Outcome::Released { processors: 4096 }));
     let keep = Full::default();
-    let mut server = Server::with(controller, 1, keep, Origin::New);
+    let mut server = <Server<'_, _>>::with(controller, 1, keep, Origin::New);
     let mut line = &mut [0; 0][..];
     let mut port = ticking(&[], &mut line);
     assert_eq!((server.has_work(), server.keep.work), (true, 0));

@@ -407,7 +407,7 @@ fn a_journal_that_resets_the_board_three_times_is_left_alone_once() {
 fn a_board_without_memory_for_a_journal_says_why() {
     let open = |board| {
         let mut memory = board::Board::new();
-        let opened = Processor::open(board, at_reset(&mut memory), &Kept::new());
+        let opened = WithJournal::open(board, at_reset(&mut memory), &Kept::new());
         opened.map(|_| ()).unwrap_err()
     };
     assert_eq!(open(Fake::default()), NoJournal::NoFlash);

@@ -228,7 +228,7 @@ fn a_reset_makes_room_for_a_state_that_has_none() {
         assert_eq!(submitted, Ok(Outcome::Done));
     }
     let (journal, recovered) = Journal::open(MemoryFlash::new(3)).expect("it has power");
-    let server = Server::restored(controller, 1, journal, recovered, &Pauses::none());
+    let server = <Server<'_, _>>::restored(controller, 1, journal, recovered, &Pauses::none());
     let mut life = Life::<1024>::of(server, 1);
     assert_eq!(life.call(1, release(0), None), NOT_KEPT);
     assert_eq!(life.jobs().len(), 24);

@@ -119,7 +119,7 @@ fn unread(flash: MemoryFlash<4096>, boot: u64) -> Life<4096> {
     let board = Box::leak(Box::new(Board::new()));
     let controller = Controller::new(board.memory(), first_fit()).expect("it fits");
     let (journal, _) = Journal::open(flash).expect("it has power");
-    let mut server = Server::unrestored(controller, boot, journal);
+    let mut server = <Server<'_, _>>::unrestored(controller, boot, journal);
     server.leave_unread();
     assert_eq!(server.origin(), Origin::Unread);
     assert!(!server.has_work());

@@ -264,7 +264,8 @@ fn a_board_whose_journal_is_full_makes_the_decisions_of_one_without() {
         let controller = server_controller(&mut storage);
         let flash = MemoryFlash::<2048, 4>::new(3);
         let (journal, recovered) = Journal::<_, 3>::open(flash).unwrap();
-        let mut server = Server::restored(controller, 1, journal, recovered, &Pauses::none());
+        let mut server =
+            <Server<'_, _>>::restored(controller, 1, journal, recovered, &Pauses::none());
         serve(&mut server, listener.accept().unwrap().0);
         assert_left_in_order(&mut server);
         server.journal().sectors_erased()

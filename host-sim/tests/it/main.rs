@@ -35,6 +35,7 @@ mod reproduce;
 mod run;
 mod saturation;
 mod schema;
+mod serve;
 mod shards;
 mod stderr;
 mod study;

@@ -1,0 +1,360 @@
+//! `serve`: the server and the journal of the firmware as a program, for many clients at a time.
+//!
+//! It is another [`Board`]: its serial port is what comes over all connections ([`lines`]), its
+//! flash a file ([`area`]).
+
+use std::cell::RefCell;
+use std::collections::hash_map::RandomState;
+use std::fs::File;
+use std::hash::BuildHasher;
+use std::io::{self, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use clap::builder::ValueHint;
+use clap::{Arg, ArgAction, Args, value_parser};
+use embedded_storage::nor_flash::{ErrorType, NorFlash, NorFlashErrorKind, ReadNorFlash};
+use meshalloc::{Configuration, Controller, Grid, Ticks};
+use meshalloc_firmware::Processor;
+use meshalloc_firmware::board::{Board, Kept, NoJournal, NoLed, REGIONS};
+use meshalloc_firmware::keeping::durable::Durable;
+use meshalloc_firmware::protocol::Origin;
+
+use crate::completion::{known, values};
+use crate::failure::{self, Failure};
+use crate::settings::{Given, Takes, only};
+use crate::signals;
+use meshalloc_sim::backend;
+use meshalloc_sim::names;
+use meshalloc_sim::wording::counted;
+use meshalloc_sim::workload::TimeUnit;
+
+mod area;
+mod lines;
+
+use area::{Area, Disk};
+use lines::{Lines, lines};
+
+/// The most clients that have a session at a time. Those that did nothing for longest lose theirs.
+const SESSIONS: usize = 256;
+/// How long the server may sleep: leases end, and signals are seen, within this time.
+const SLEEP: Duration = Duration::from_millis(20);
+/// How long frames wait while the server has work left from a change; then further changes are
+/// refused as busy until it has ended.
+const HOLD: Duration = Duration::from_millis(50);
+
+#[derive(Args, Debug)]
+pub(crate) struct ServeArgs {
+    /// The file that keeps the state; it is made if it does not exist
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Server")]
+    journal: PathBuf,
+
+    /// Address and port for TCP; port 0: a free one [default: 127.0.0.1:4000 without --socket]
+    #[arg(long, value_name = "ADDR:PORT", value_parser = address, help_heading = "Server")]
+    listen: Option<SocketAddr>,
+
+    /// A Unix socket
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath, help_heading = "Server")]
+    socket: Option<PathBuf>,
+
+    /// The most connections at a time; one more is closed
+    #[arg(
+        long, value_name = "COUNT", default_value_t = 64, help_heading = "Server",
+        value_parser = value_parser!(u16).range(1..=SESSIONS as i64)
+    )]
+    connections: u16,
+
+    /// The most jobs that wait and run together; one more is refused
+    #[arg(
+        long, value_name = "COUNT", default_value_t = 1000, help_heading = "Server",
+        value_parser = value_parser!(u16).range(1..=4000)
+    )]
+    room: u16,
+
+    #[command(flatten)]
+    settings: Given<Self>,
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let parsed = text.parse();
+    parsed.map_err(|_| "expected ADDR:PORT, such as 127.0.0.1:4000 or [::1]:4000".to_owned())
+}
+
+impl Takes for ServeArgs {
+    fn take(arg: Arg) -> Option<Arg> {
+        let keys = [
+            "mesh",
+            "wrap",
+            "torus",
+            "cube",
+            "machine",
+            "strategy",
+            "scheduler",
+        ];
+        let arg = only(&keys, arg)?;
+        Some(match arg.get_long()? {
+            "strategy" => known(arg, names::strategy, values("strategy"))
+                .value_name("NAME")
+                .value_delimiter(None)
+                .action(ArgAction::Set)
+                .help(
+                    "Allocation strategy; `host-sim list` shows them [default: first-fit; on a cube: \
+                     tree-collapsing; with --machine: cubes if it has some, torus3d if it has placements]",
+                ),
+            _ => arg,
+        })
+    }
+}
+
+/// The memory of the journal, which the board syncs.
+struct Shared<D>(Rc<RefCell<Area<D>>>);
+
+impl<D> ErrorType for Shared<D> {
+    type Error = NorFlashErrorKind;
+}
+
+impl<D: Disk> ReadNorFlash for Shared<D> {
+    const READ_SIZE: usize = Area::<D>::READ_SIZE;
+
+    fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), NorFlashErrorKind> {
+        self.0.borrow_mut().read(offset, bytes)
+    }
+
+    fn capacity(&self) -> usize {
+        self.0.borrow().capacity()
+    }
+}
+
+impl<D: Disk> NorFlash for Shared<D> {
+    const WRITE_SIZE: usize = Area::<D>::WRITE_SIZE;
+    const ERASE_SIZE: usize = Area::<D>::ERASE_SIZE;
+
+    fn erase(&mut self, from: u32, to: u32) -> Result<(), NorFlashErrorKind> {
+        self.0.borrow_mut().erase(from, to)
+    }
+
+    fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), NorFlashErrorKind> {
+        self.0.borrow_mut().write(offset, bytes)
+    }
+}
+
+/// This program as a board.
+struct Host<S> {
+    lines: Lines<S>,
+    flash: Option<Shared<File>>,
+    led: NoLed,
+    started: Instant,
+}
+
+impl<S: FnMut() -> io::Result<()>> Board for Host<S> {
+    type Serial = Lines<S>;
+    type Led = NoLed;
+    type Flash = Shared<File>;
+
+    fn serial(&mut self) -> &mut Lines<S> {
+        &mut self.lines
+    }
+
+    fn led(&mut self) -> &mut NoLed {
+        &mut self.led
+    }
+
+    fn flash(&mut self) -> Option<Shared<File>> {
+        self.flash.take()
+    }
+
+    fn now_ms(&self) -> Ticks {
+        self.started.elapsed().as_millis() as Ticks
+    }
+
+    fn feed(&mut self) {}
+
+    fn sleep(&mut self) {
+        self.lines.wait(SLEEP);
+    }
+
+    fn noise(&mut self) -> u64 {
+        RandomState::new().hash_one(self.started)
+    }
+}
+
+/// Serves until a signal ends it.
+pub(crate) fn serve(args: &ServeArgs, output: &mut dyn Write) -> Result<(), Failure> {
+    let controlled = args.settings.scenario("serve")?.controlled()?;
+    let (machine, strategy) = (controlled.machine, controlled.strategies[0]);
+    let description = controlled
+        .description
+        .map(|description| description.machine);
+    let jobs = usize::from(args.room);
+    let mut storage = backend::heap_storage(machine, description.as_ref(), strategy, jobs);
+    let memory = match &description {
+        None => storage.memory(),
+        Some(machine) => storage.memory().describing(machine),
+    };
+    let configuration = Configuration {
+        machine,
+        strategy,
+        // Its times are milliseconds, the ticks of the controller's clock.
+        scheduler: names::scheduler_in(controlled.scheduler, TimeUnit::Cycle),
+    };
+    let controller = Controller::new(memory, configuration).map_err(|error| error.to_string())?;
+
+    let area = Rc::new(RefCell::new(area::open(&args.journal)?));
+    let synced = Rc::clone(&area);
+    let sync = move || synced.borrow_mut().sync();
+    let (opener, lines) = lines(args.connections.into(), sync);
+    let doors = Doors::open(args)?;
+    signals::handle().map_err(|error| format!("cannot handle signals: {error}"))?;
+    let board = Host {
+        lines,
+        flash: Some(Shared(Rc::clone(&area))),
+        led: NoLed,
+        started: Instant::now(),
+    };
+    let kept = Kept::new();
+    let opened = Processor::<_, Durable<_, REGIONS>, SESSIONS>::open(board, controller, &kept);
+    let (mut processor, recovered) = opened.map_err(|reason| unusable(&args.journal, reason))?;
+    processor.restore(recovered, &kept);
+    say_origin(&args.journal, processor.server().origin(), &machine, {
+        processor.server().controller()
+    })?;
+    area.borrow_mut()
+        .sync()
+        .map_err(|error| lost(&args.journal, &error))?;
+
+    doors.serve(&opener, output)?;
+    drop(opener);
+    let mut work: Option<Instant> = None;
+    while !signals::is_interrupted() {
+        work = processor
+            .server()
+            .has_work()
+            .then(|| work.unwrap_or_else(Instant::now));
+        let is_held = work.is_some_and(|begun| begun.elapsed() < HOLD);
+        processor.board_mut().lines.hold(is_held);
+        processor.round();
+        if let Some(error) = processor.board_mut().lines.take_failure() {
+            return Err(lost(&args.journal, &error).into());
+        }
+    }
+    processor.board_mut().lines.acknowledge();
+    area.borrow_mut()
+        .sync()
+        .map_err(|error| lost(&args.journal, &error))?;
+    if let Some(path) = &args.socket {
+        let _ = std::fs::remove_file(path);
+    }
+    Ok(())
+}
+
+fn lost(journal: &Path, error: &io::Error) -> String {
+    format!("{}: cannot write the journal: {error}", journal.display())
+}
+
+fn unusable(journal: &Path, reason: NoJournal) -> String {
+    format!(
+        "{}: the journal cannot be used: {reason:?}",
+        journal.display()
+    )
+}
+
+/// Says on standard error where the state comes from; an error if it stays unread.
+fn say_origin(
+    journal: &Path,
+    origin: Origin,
+    machine: &Grid,
+    controller: &Controller<'_>,
+) -> Result<(), String> {
+    let journal = journal.display();
+    let state = format!(
+        "{}, {}",
+        controller.configuration().machine,
+        counted(
+            controller.jobs().running_len() + controller.jobs().waiting_len(),
+            "job"
+        )
+    );
+    let text = match origin {
+        Origin::Unread => {
+            return Err(format!(
+                "{journal}: its state has no room here, or another version wrote it (expected the \
+                 machine {machine} or a smaller one, and as much --room as before)"
+            ));
+        }
+        Origin::Damaged { .. } => {
+            format!("{journal}: damaged; what could be read: {state}")
+        }
+        Origin::Restored { .. } => format!("{journal}: restored: {state}"),
+        Origin::New | Origin::Forgetful => format!("{journal}: new: {state}"),
+    };
+    failure::to_stderr(&text);
+    Ok(())
+}
+
+/// Where clients connect.
+struct Doors {
+    tcp: Option<TcpListener>,
+    #[cfg(unix)]
+    unix: Option<(PathBuf, std::os::unix::net::UnixListener)>,
+}
+
+impl Doors {
+    fn open(args: &ServeArgs) -> Result<Self, String> {
+        let default = || SocketAddr::from(([127, 0, 0, 1], 4000));
+        let address = match (args.listen, &args.socket) {
+            (None, None) => Some(default()),
+            (given, _) => given,
+        };
+        let tcp = address.map(|address| {
+            if !address.ip().is_loopback() {
+                failure::to_stderr(&format_args!(
+                    "warning: --listen {address}: there is no authentication; whoever can connect \
+                     can do everything"
+                ));
+            }
+            let bound = TcpListener::bind(address);
+            bound.map_err(|error| format!("--listen {address}: cannot listen: {error}"))
+        });
+        #[cfg(not(unix))]
+        if args.socket.is_some() {
+            return Err("--socket: this system has no such sockets (expected --listen)".to_owned());
+        }
+        Ok(Doors {
+            tcp: tcp.transpose()?,
+            #[cfg(unix)]
+            unix: args.socket.clone().map(unix_listener).transpose()?,
+        })
+    }
+
+    /// Accepts connections from now on, and prints where.
+    fn serve(self, opener: &lines::Opener, output: &mut dyn Write) -> Result<(), Failure> {
+        if let Some(listener) = self.tcp {
+            writeln!(output, "tcp:{}", listener.local_addr()?)?;
+            opener.clone().listen(listener)?;
+        }
+        #[cfg(unix)]
+        if let Some((path, listener)) = self.unix {
+            writeln!(output, "unix:{}", path.display())?;
+            opener.clone().listen_unix(listener)?;
+        }
+        Ok(output.flush()?)
+    }
+}
+
+/// A Unix socket; one that a server has left behind is replaced.
+#[cfg(unix)]
+fn unix_listener(path: PathBuf) -> Result<(PathBuf, std::os::unix::net::UnixListener), String> {
+    use std::os::unix::fs::FileTypeExt;
+    use std::os::unix::net::{UnixListener, UnixStream};
+
+    let is_socket = std::fs::symlink_metadata(&path).is_ok_and(|it| it.file_type().is_socket());
+    if is_socket && UnixStream::connect(&path).is_err() {
+        let _ = std::fs::remove_file(&path);
+    }
+    let bound = UnixListener::bind(&path);
+    let listener =
+        bound.map_err(|error| format!("--socket {}: cannot listen: {error}", path.display()))?;
+    Ok((path, listener))
+}
