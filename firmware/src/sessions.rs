@@ -2,11 +2,12 @@
 //!
 //! A client that receives no reply cannot tell whether its frame or the reply was lost, and sends
 //! the same frame again. So the server remembers the outcomes of the last [`WINDOW`] changes of
-//! each of its last clients: [`CLIENTS_MAX`] of them on a board. A change that comes again is answered from memory and
-//! not carried out again. One that is older than what is remembered is refused. So is one that was
-//! never carried out although later ones were: a line that repeats or delays frames cannot have a
-//! change carried out when its client no longer expects it. A hello counts as a later change, too,
-//! so a client that has given a change up learns by a hello and a query whether it was carried out.
+//! each of its last clients: [`CLIENTS_MAX`] of them on a board. A change that comes again is
+//! answered from memory and not carried out again. One that is older than what is remembered is
+//! refused. So is one that was never carried out although later ones were: a line that repeats or
+//! delays frames cannot have a change carried out when its client no longer expects it. A hello
+//! counts as a later change, too, so a client that has given a change up learns by a hello and a
+//! query whether it was carried out.
 //!
 //! Each session has a number of its own. When a client's session had to make room for another
 //! client's, late frames of it name a session that is no more. They are refused, although the

@@ -186,7 +186,7 @@ pub(crate) fn serve(args: &ServeArgs, output: &mut dyn Write) -> Result<(), Fail
     let (machine, strategy) = (controlled.machine, controlled.strategies[0]);
     let description = controlled
         .description
-        .map(|description| description.machine);
+        .map(|described| described.description);
     let jobs = usize::from(args.room);
     let mut storage = backend::heap_storage(machine, description.as_ref(), strategy, jobs);
     let memory = match &description {

@@ -6,11 +6,11 @@
 //!   connection ◀─ thread ◀── outbox of the connection ◀── sync ◀── Lines::write
 //! ```
 //!
-//! A reply waits until the disk has what it says: until no other frame has come, the replies to
-//! several frames wait for it together. While the server has work left from a change, frames wait for a
-//! while instead of being refused as busy. Everything has a limit: connections, the frames that wait,
-//! and the replies that a client has not read. A frame without room waits in its connection, a
-//! reply without room is dropped like one that a line has lost.
+//! A reply waits until the disk has what it says; until no other frame has come, the replies to
+//! several frames wait for it together. While the server has work left from a change, frames wait
+//! for a while instead of being refused as busy. Everything has a limit: connections, the frames
+//! that wait, and the replies that a client has not read. A frame without room waits in its
+//! connection, a reply without room is dropped like one that a line has lost.
 
 use std::cell::RefCell;
 use std::convert::Infallible;
@@ -19,7 +19,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 #[cfg(unix)]
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
@@ -70,8 +70,9 @@ struct Connection {
 #[derive(Clone)]
 pub(super) struct Opener {
     inbox: SyncSender<Happening>,
-    /// Frames that were sent to the inbox and not taken.
-    waiting: Arc<AtomicUsize>,
+    /// Frames that were sent to the inbox and not taken; below 0 while one that was taken is not
+    /// counted yet.
+    waiting: Arc<AtomicIsize>,
     open: Arc<AtomicUsize>,
     latest: Arc<AtomicUsize>,
     connections_max: usize,
@@ -82,7 +83,7 @@ pub(super) struct Lines<S>(RefCell<State<S>>);
 
 struct State<S> {
     inbox: Receiver<Happening>,
-    waiting: Arc<AtomicUsize>,
+    waiting: Arc<AtomicIsize>,
     connections: Vec<Connection>,
     /// The frame that the server reads, and how much of it it has.
     frame: Vec<u8>,
@@ -432,12 +433,13 @@ impl Opener {
                 if frame.len() > 1 {
                     let bytes = [&[0], &frame[..]].concat();
                     let client = client_of(&mut decoder, &bytes);
-                    self.waiting.fetch_add(1, Ordering::Relaxed);
                     send(Happening::Frame {
                         connection,
                         client,
                         bytes,
                     })?;
+                    // Not before: the server would look for it in vain.
+                    self.waiting.fetch_add(1, Ordering::Relaxed);
                 }
                 frame.clear();
             }
