@@ -6,27 +6,19 @@
 
 use super::columns::Scratch;
 use super::rectangles::{self, all_bases};
+use super::shapes::{NoneLeft, Pick};
 use super::steps::Rule;
 use super::turned::reduce;
 use crate::draft::Draft;
-use crate::grid::next_order;
-use crate::grid::{Block, Grid, Shape, Tuple, sort_descending};
+use crate::grid::Block;
 use crate::layout::Layout;
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
-use crate::request::Request;
 use crate::word::{WORD_BITS, Word, complement, words_for};
 
-/// There is no free box: no node was left after this many of the dimensions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct NoneLeft {
-    pub(crate) dimensions: usize,
-}
-
-/// The free box with the extents of a request, laid along dimensions 0, 1, .. as they are named and
-/// 1 in the others, that starts at the smallest node number at which the rule lets it begin.
+/// Picks the first free place in the order of node numbers at which the rule lets a box begin.
 ///
-/// `scratch` has twice as many words as the occupancy, on a two-dimensional mesh as many.
+/// The scratch has twice as many words as the occupancy, on a two-dimensional mesh as many.
 ///
 /// # Source
 ///
@@ -34,102 +26,29 @@ pub(crate) struct NoneLeft {
 ///
 /// # Time complexity
 ///
-/// On a two-dimensional mesh that of [`rectangles::first_fit`]; on any other grid O(dimensions *
-/// log side * words).
-#[inline]
-pub(crate) fn first_box(
-    occupancy: &Occupancy<'_>,
-    request: &Request,
-    rule: Option<Rule<'_>>,
-    scratch: Scratch<'_>,
-    draft: &mut Draft<'_, '_>,
-) -> Option<Block> {
-    if occupancy.layout().is_plane() && rule.is_none() {
-        first_rectangle(occupancy, request.sides(), scratch, draft)
-    } else {
-        first_named(occupancy, request, rule, scratch, draft)
-    }
+/// For a shape on a two-dimensional mesh that of [`rectangles::first_fit`], with a rule also O(1)
+/// for each free place before it; on any other grid O(dimensions * log side * words).
+pub(crate) struct First<'a, 'o, 'd, 'p> {
+    pub(crate) occupancy: &'a Occupancy<'o>,
+    pub(crate) rule: Option<Rule<'a>>,
+    pub(crate) scratch: Scratch<'a>,
+    pub(crate) draft: &'a Draft<'d, 'p>,
 }
 
-// A function of its own, so that the search on a two-dimensional mesh stays short.
-#[inline(never)]
-fn first_named(
-    occupancy: &Occupancy<'_>,
-    request: &Request,
-    rule: Option<Rule<'_>>,
-    scratch: Scratch<'_>,
-    draft: &mut Draft<'_, '_>,
-) -> Option<Block> {
-    let extents = padded(occupancy.grid(), request.shape);
-    first_of_sides(occupancy, &extents, rule, scratch, draft)
-}
-
-/// [`first_box`] for the order in which the extents are named, then for every other distinct
-/// assignment of the extents, ones included, to the dimensions, in ascending lexicographic order. A
-/// request whose extents keep their order has only the first.
-///
-/// # Source
-///
-/// Adaptive scan, on any grid.
-///
-/// # Time complexity
-///
-/// That of [`first_box`] for each assignment. Those that begin like one for which no node was left
-/// are not tried.
-#[inline]
-pub(crate) fn first_in_any_order(
-    occupancy: &Occupancy<'_>,
-    request: &Request,
-    rule: Option<Rule<'_>>,
-    mut scratch: Scratch<'_>,
-    draft: &mut Draft<'_, '_>,
-) -> Option<Block> {
-    if !occupancy.layout().is_plane() {
-        return first_of_assignments(occupancy, request, rule, scratch.words(), draft);
-    }
-    let mut orientations = request.orientations();
-    match rule {
-        None => orientations
-            .find_map(|sides| first_rectangle(occupancy, sides, scratch.reborrow(), draft)),
-        Some(_) => orientations.find_map(|Sides { w, h }| {
-            first_of_sides(occupancy, &[w, h], rule, scratch.reborrow(), draft)
-        }),
-    }
-}
-
-// A function of its own, so that the search on a two-dimensional mesh stays short.
-#[inline(never)]
-fn first_of_assignments(
-    occupancy: &Occupancy<'_>,
-    request: &Request,
-    rule: Option<Rule<'_>>,
-    scratch: &mut [Word],
-    draft: &mut Draft<'_, '_>,
-) -> Option<Block> {
-    let named = padded(occupancy.grid(), request.shape);
-    let found = along(occupancy, &named, rule, scratch, draft);
-    if found.is_ok() || !request.may_rotate() {
-        return found.ok();
-    }
-    let mut extents = named;
-    sort_descending(&mut extents);
-    extents.reverse();
-    loop {
-        let tried = if *extents == *named {
-            found
-        } else {
-            along(occupancy, &extents, rule, scratch, draft)
-        };
-        match tried {
-            Ok(block) => return Some(block),
-            Err(NoneLeft { dimensions }) => {
-                // The last of those that begin in this way.
-                sort_descending(&mut extents[dimensions..]);
-                if !next_order(&mut extents) {
-                    return None;
-                }
-            }
+impl Pick for First<'_, '_, '_, '_> {
+    #[inline]
+    fn in_plane(&mut self, sides: Sides) -> Option<Block> {
+        let scratch = self.scratch.reborrow();
+        match Rule::built(self.rule) {
+            None => first_rectangle(self.occupancy, sides, scratch, self.draft),
+            Some(rule) => first_on_steps(self.occupancy, sides, rule, scratch.words(), self.draft),
         }
+    }
+
+    fn in_grid(&mut self, sides: &[u16]) -> Result<Block, NoneLeft> {
+        let words = self.scratch.reborrow().words();
+        let rule = Rule::built(self.rule);
+        along(self.occupancy, sides, rule, words, self.draft)
     }
 }
 
@@ -145,33 +64,22 @@ pub(crate) fn first_rectangle(
     Some(Submesh { base, sides }.into())
 }
 
-/// The first free box with these sides by dimension, in the order of node numbers, that begins
-/// where the rule allows it. `scratch` is as for [`first_box`].
-///
-/// # Time complexity
-///
-/// That of [`first_box`]; with a rule also O(1) for each free place before it.
-pub(crate) fn first_of_sides(
+/// The first free submesh of these sides that begins where the rule allows it.
+// A function of its own, so that the search without a rule stays short.
+#[inline(never)]
+fn first_on_steps(
     occupancy: &Occupancy<'_>,
-    sides: &[u16],
-    rule: Option<Rule<'_>>,
-    scratch: Scratch<'_>,
+    sides: Sides,
+    rule: Rule<'_>,
+    scratch: &mut [Word],
     draft: &Draft<'_, '_>,
 ) -> Option<Block> {
-    if !occupancy.layout().is_plane() {
-        return along(occupancy, sides, rule, scratch.words(), draft).ok();
-    }
-    let sides = Sides::new(sides[0], sides[1]);
-    let Some(rule) = rule else {
-        return first_rectangle(occupancy, sides, scratch, draft);
-    };
-    let grid = occupancy.grid();
-    if !sides.fits_in(Sides::new(grid.side(0), grid.side(1))) {
+    if !sides.fits_in(Sides::of_plane(occupancy.grid())) {
         return None;
     }
     let steps = rule.steps(&[sides.w, sides.h]);
     draft.poll();
-    let bases = all_bases(occupancy, sides, scratch.words());
+    let bases = all_bases(occupancy, sides, scratch);
     let stride = occupancy.stride();
     let mut words = bases.iter().enumerate();
     let base = words.find_map(|(at, &bases)| {
@@ -179,12 +87,6 @@ pub(crate) fn first_of_sides(
         (hit != 0).then(|| Coord::of_lowest(hit, at, stride))
     })?;
     Some(Submesh { base, sides }.into())
-}
-
-/// The extents of a request in every dimension.
-pub(crate) fn padded(grid: &Grid, shape: Shape) -> Tuple {
-    let named = shape.extents();
-    Tuple::new(grid.dimensions(), |at| named.get(at).copied().unwrap_or(1))
 }
 
 /// The free box with these extents that starts at the smallest node number at which the rule lets
@@ -197,6 +99,8 @@ fn along(
     draft: &Draft<'_, '_>,
 ) -> Result<Block, NoneLeft> {
     let layout = occupancy.layout();
+    // There are many shapes, of which most may be too long for a side.
+    draft.poll();
     check_sides(layout, extents.iter().copied().enumerate())?;
     let (bases, spare) = free_nodes(occupancy, scratch);
     for (dimension, &extent) in extents.iter().enumerate() {
@@ -234,22 +138,39 @@ pub(super) fn check_sides(
     }
 }
 
-/// The free nodes in the first half of the scratch words, and as much of the second half.
+/// The free nodes in the first half of the scratch words, and as much of the second half. On a
+/// two-dimensional mesh these are [`free_nodes_of_plane`].
 #[inline]
 pub(super) fn free_nodes<'s>(
     occupancy: &Occupancy<'_>,
     scratch: &'s mut [Word],
 ) -> (&'s mut [Word], &'s mut [Word]) {
-    let busy = occupancy.busy_rows();
-    // Without the padding of rows there are fewer words; those beyond them are never written.
+    let (bases, spare) = halves(occupancy, scratch);
+    complement(occupancy.busy_rows(), bases);
+    (bases, spare)
+}
+
+/// The same on a two-dimensional mesh, whose rows may have padding between them.
+pub(super) fn free_nodes_of_plane<'s>(
+    occupancy: &Occupancy<'_>,
+    scratch: &'s mut [Word],
+) -> (&'s mut [Word], &'s mut [Word]) {
+    if occupancy.grid().row_len().is_multiple_of(WORD_BITS) {
+        return free_nodes(occupancy, scratch);
+    }
+    let (bases, spare) = halves(occupancy, scratch);
+    pack_rows(occupancy, bases);
+    (bases, spare)
+}
+
+/// Twice as many of the words as the nodes take. Without the padding of rows these are fewer than
+/// the occupancy has; those beyond them are never written.
+fn halves<'s>(
+    occupancy: &Occupancy<'_>,
+    scratch: &'s mut [Word],
+) -> (&'s mut [Word], &'s mut [Word]) {
     let used = words_for(occupancy.grid().nodes());
     let (bases, spare) = scratch.split_at_mut(used);
-    let is_padded = !occupancy.grid().row_len().is_multiple_of(WORD_BITS);
-    if occupancy.layout().is_plane() && is_padded {
-        pack_rows(occupancy, bases);
-    } else {
-        complement(busy, bases);
-    }
     (bases, &mut spare[..used])
 }
 

@@ -1,7 +1,137 @@
-//! Other shapes of the size that is requested on a two-dimensional mesh.
+//! Contiguous strategies: the shapes that are tried for a request ([`Shapes`]), and the place that
+//! is picked for a shape ([`Pick`]).
 
+use crate::grid::{Block, Grid, Shape, Tuple, next_order, sort_descending};
+use crate::machine::{Description, SliceRule, Trials};
 use crate::mesh::Sides;
 use crate::request::Request;
+
+/// There is no free box: no node was left after this many of the dimensions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NoneLeft {
+    pub(crate) dimensions: usize,
+}
+
+/// Picks a place for a box.
+pub(crate) trait Pick {
+    /// A place for a submesh of these sides on a two-dimensional mesh.
+    fn in_plane(&mut self, sides: Sides) -> Option<Block>;
+
+    /// A place for a box of these sides by dimension, on any other grid.
+    ///
+    /// # Errors
+    ///
+    /// There is none; what does not depend on the later dimensions holds for other shapes, too.
+    fn in_grid(&mut self, sides: &[u16]) -> Result<Block, NoneLeft>;
+}
+
+/// The shapes that are tried for a request.
+pub(crate) trait Shapes {
+    /// The place that is picked for the first of them for which there is one.
+    fn find(self, grid: &Grid, request: &Request, pick: &mut impl Pick) -> Option<Block>;
+}
+
+/// The request as it is named: its extents along dimensions 0, 1, .., and 1 along the others.
+pub(crate) struct AsNamed;
+
+impl Shapes for AsNamed {
+    #[inline]
+    fn find(self, grid: &Grid, request: &Request, pick: &mut impl Pick) -> Option<Block> {
+        if grid.is_plane() {
+            pick.in_plane(request.sides())
+        } else {
+            find_named(grid, request, pick).1.ok()
+        }
+    }
+}
+
+/// The request as it is named. Unless it keeps its orientation, then every other distinct
+/// assignment of its extents, ones included, to the dimensions, in ascending lexicographic order.
+///
+/// Assignments that begin like one for which no node was left are not tried.
+pub(crate) struct AnyOrder;
+
+impl Shapes for AnyOrder {
+    #[inline]
+    fn find(self, grid: &Grid, request: &Request, pick: &mut impl Pick) -> Option<Block> {
+        if grid.is_plane() {
+            let mut orientations = request.orientations();
+            orientations.find_map(|sides| pick.in_plane(sides))
+        } else {
+            find_in_any_order(grid, request, pick)
+        }
+    }
+}
+
+/// The extents of a request in every dimension.
+pub(crate) fn padded(grid: &Grid, shape: Shape) -> Tuple {
+    let named = shape.extents();
+    Tuple::new(grid.dimensions(), |at| named.get(at).copied().unwrap_or(1))
+}
+
+// A function of its own, so that the search on a two-dimensional mesh stays short.
+#[inline(never)]
+fn find_named(
+    grid: &Grid,
+    request: &Request,
+    pick: &mut dyn Pick,
+) -> (Tuple, Result<Block, NoneLeft>) {
+    let named = padded(grid, request.shape);
+    let found = pick.in_grid(&named);
+    (named, found)
+}
+
+#[inline(never)]
+fn find_in_any_order(grid: &Grid, request: &Request, pick: &mut dyn Pick) -> Option<Block> {
+    let (named, found) = find_named(grid, request, pick);
+    if found.is_ok() || !request.may_rotate() {
+        return found.ok();
+    }
+    let mut sides = named;
+    sort_descending(&mut sides);
+    sides.reverse();
+    loop {
+        let tried = if *sides == *named {
+            found
+        } else {
+            pick.in_grid(&sides)
+        };
+        match tried {
+            Ok(block) => return Some(block),
+            Err(NoneLeft { dimensions }) => {
+                // The last of those that begin in this way.
+                sort_descending(&mut sides[dimensions..]);
+                if !next_order(&mut sides) {
+                    return None;
+                }
+            }
+        }
+    }
+}
+
+/// The request and what it folds into ([`Trials`]), by the rules of a description.
+pub(crate) struct Folded<'a>(pub(crate) Option<&'a Description>);
+
+impl Shapes for Folded<'_> {
+    fn find(self, grid: &Grid, request: &Request, pick: &mut impl Pick) -> Option<Block> {
+        let mut trials = Trials::new(SliceRule::Folded, self.0, grid, request, request.shape);
+        trials.find_map(|trial| {
+            let sides = &trial.sides[..grid.dimensions()];
+            if grid.is_plane() {
+                pick.in_plane(Sides::new(sides[0], sides[1]))
+            } else {
+                pick.in_grid(sides).ok()
+            }
+        })
+    }
+}
+
+/// On a two-dimensional mesh, shapes from the request and the sides of the mesh.
+impl<I: Iterator<Item = Sides>> Shapes for fn(&Request, Sides) -> I {
+    fn find(self, grid: &Grid, request: &Request, pick: &mut impl Pick) -> Option<Block> {
+        self(request, Sides::of_plane(grid)).find_map(|sides| pick.in_plane(sides))
+    }
+}
 
 /// Half of the side along x and twice the one along y; `None` if the first is odd or the second too
 /// long.
@@ -44,6 +174,21 @@ pub(crate) fn folds(request: &Request, _mesh: Sides) -> impl Iterator<Item = Sid
     let lower = foldable.and_then(|sides| folded(sides.rotated()));
     let lower = lower.map(Sides::rotated);
     request.orientations().chain(narrower).chain(lower)
+}
+
+/// The request, with the longer side along the longer side of the mesh if it may be rotated.
+pub(crate) fn along_longer(request: &Request, mesh: Sides) -> impl Iterator<Item = Sides> + use<> {
+    let sides = request.sides();
+    let agrees = if mesh.w >= mesh.h {
+        sides.w >= sides.h
+    } else {
+        sides.h >= sides.w
+    };
+    core::iter::once(if agrees || !request.may_rotate() {
+        sides
+    } else {
+        sides.rotated()
+    })
 }
 
 #[cfg(test)]

@@ -19,6 +19,12 @@ impl<'m> Rule<'m> {
         Some(Rule { machine })
     }
 
+    /// The same rule. A build without descriptions then knows that there is none.
+    #[inline]
+    pub(crate) fn built(rule: Option<Self>) -> Option<Self> {
+        if Description::BUILT { rule } else { None }
+    }
+
     /// Where boxes of these sides, by dimension, may begin.
     pub(crate) fn steps(self, sides: &[u16]) -> Steps {
         Steps(self.machine.steps(sides))

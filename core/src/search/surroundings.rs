@@ -1,14 +1,13 @@
 //! The box with the best surroundings on any grid: best fit and the busy list.
 
 use super::arcs::{Arc, Arcs, Side, arcs_of, block_of};
-use super::boxes::{check_sides, free_nodes, leave_starts, nodes, padded};
+use super::boxes::{check_sides, free_nodes, leave_starts, nodes};
+use super::shapes::NoneLeft;
 use super::steps::Rule;
 use super::turned::keep_below;
 use crate::draft::Draft;
-use crate::grid::each_order;
 use crate::grid::{Block, Grid};
 use crate::occupancy::Occupancy;
-use crate::request::Request;
 use crate::word::{WORD_BITS, Word, bit, low_half};
 
 /// What makes a place good; the larger, the better.
@@ -21,66 +20,33 @@ pub(crate) enum Value {
     OfBoundary,
 }
 
-/// The free box of the largest value with the extents of a request as they are named; of equal ones
-/// the one that starts at the smallest node number. It begins where the rule allows it. `scratch`
-/// has twice as many words as the occupancy.
+/// The free box with these sides that has the largest value; of equal ones the one that starts at
+/// the smallest node number. It begins where the rule allows it. `scratch` has twice as many words
+/// as the occupancy.
 ///
 /// # Time complexity
 ///
 /// O(dimensions * log side * words) to find the places. Then O(dimensions) for each place, and for
 /// one whose boundary value may be the largest O(words of its sides).
-pub(crate) fn best_as_named(
-    occupancy: &Occupancy<'_>,
-    request: &Request,
-    value: Value,
-    rule: Option<Rule<'_>>,
-    scratch: &mut [Word],
-    draft: &Draft<'_, '_>,
-) -> Option<Block> {
-    let extents = padded(occupancy.grid(), request.shape);
-    best(occupancy, &extents, value, rule, scratch, draft)
-}
-
-/// The same for the order in which the extents are named, then for every other order that the
-/// request allows, in ascending lexicographic order, until there is a place.
-pub(crate) fn best_in_any_order(
-    occupancy: &Occupancy<'_>,
-    request: &Request,
-    value: Value,
-    rule: Option<Rule<'_>>,
-    scratch: &mut [Word],
-    draft: &Draft<'_, '_>,
-) -> Option<Block> {
-    let named = padded(occupancy.grid(), request.shape);
-    let mut found = best(occupancy, &named, value, rule, scratch, draft);
-    if found.is_none() && request.may_rotate() {
-        each_order(named, &mut |order| {
-            if *order != named {
-                found = best(occupancy, order, value, rule, scratch, draft);
-            }
-            found.is_none()
-        });
-    }
-    found
-}
-
-fn best(
+pub(crate) fn best(
     occupancy: &Occupancy<'_>,
     extents: &[u16],
     value: Value,
     rule: Option<Rule<'_>>,
     scratch: &mut [Word],
     draft: &Draft<'_, '_>,
-) -> Option<Block> {
+) -> Result<Block, NoneLeft> {
     let layout = occupancy.layout();
     let grid = layout.grid();
     // There are many orders, of which most may be too long for a side.
     draft.poll();
-    check_sides(layout, extents.iter().copied().enumerate()).ok()?;
+    check_sides(layout, extents.iter().copied().enumerate())?;
     let (bases, spare) = free_nodes(occupancy, scratch);
     for (dimension, &extent) in extents.iter().enumerate() {
         draft.poll();
-        leave_starts(layout, dimension, extent, bases, spare).ok()?;
+        leave_starts(layout, dimension, extent, bases, spare).map_err(|_| NoneLeft {
+            dimensions: dimension + 1,
+        })?;
     }
     for (dimension, &extent) in extents.iter().enumerate() {
         if extent == grid.side(dimension) {
@@ -116,7 +82,8 @@ fn best(
             best = Some((value, place));
         }
     }
-    best.map(|(_, place)| place)
+    let dimensions = extents.len();
+    best.map(|(_, place)| place).ok_or(NoneLeft { dimensions })
 }
 
 /// The number of directions in which the neighbour of a node is busy or outside the grid; `None` if

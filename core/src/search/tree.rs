@@ -1,10 +1,12 @@
 //! The search for a free box in the order of tree collapsing: notation by notation, on any grid.
 
 use super::boxes::{
-    NoneLeft, Nothing, check_sides, first_node, first_rectangle, free_nodes, leave_starts,
+    Nothing, check_sides, first_node, first_rectangle, free_nodes, free_nodes_of_plane,
+    leave_starts,
 };
 use super::columns::Scratch;
 use super::orders::Orders;
+use super::shapes::NoneLeft;
 use super::turned::{keep_below, keep_least};
 use crate::draft::Draft;
 use crate::grid::next_order;
@@ -112,7 +114,11 @@ pub(crate) fn first_along(
         let found = first_rectangle(occupancy, Sides::new(w, h), Scratch::Blank(scratch), draft);
         return found.ok_or(NoneLeft { dimensions: 2 });
     }
-    let (bases, spare) = free_nodes(occupancy, scratch);
+    let (bases, spare) = if layout.is_plane() {
+        free_nodes_of_plane(occupancy, scratch)
+    } else {
+        free_nodes(occupancy, scratch)
+    };
     for ((dimension, &radix), dimensions) in notation.stars().zip(radices).zip(1..) {
         draft.poll();
         let none_left = |Nothing| NoneLeft { dimensions };

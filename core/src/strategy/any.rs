@@ -1,14 +1,15 @@
 //! [`AnyStrategy`]: one of the strategies of the table, chosen at run time.
 
-use super::demand::{area, as_named, in_any_order, left_to_right, processors};
+#[allow(
+    unused_imports,
+    reason = "a build may have strategies that keep nothing"
+)]
 use super::keeps::Keeps;
 use super::*;
 use crate::machine::Description;
 #[cfg(feature = "free-submesh-list")]
 use crate::mesh::Submesh;
 use crate::needs::Needs;
-use crate::occupancy::PENDING_MAX;
-use crate::search::few::few_for_first_fit;
 
 /// Defines what the table says of each strategy: its facts, what it keeps ([`Kept`]), its demand
 /// and its search; and the macro `with_kept`, which evaluates an expression for what the strategy
@@ -78,6 +79,8 @@ macro_rules! strategies {
         fn facts_of(kind: StrategyKind, $grid: &Grid) -> Facts {
             #[allow(unused_imports, reason = "most facts are the default")]
             use {FindsAgain::*, Recognizes::*};
+            #[allow(unused_imports, reason = "most facts are the default")]
+            use crate::{occupancy::PENDING_MAX, search::few::few_for_first_fit};
 
             #[allow(unused_mut, reason = "a build may have no strategies")]
             let mut facts = Facts::of(kind.holds());
@@ -103,6 +106,7 @@ macro_rules! strategies {
                     $($(
                         #[cfg(feature = $feature)]
                         StrategyKind::$kind $({ $($field),+ })? => {
+                            use super::demand::*;
                             use super::$module::*;
                             $demand(
                                 request,
@@ -239,6 +243,10 @@ impl<'m> AnyStrategy<'m> {
     }
 }
 
+#[allow(
+    unused_variables,
+    reason = "a build may have strategies that keep nothing"
+)]
 impl Strategy for AnyStrategy<'_> {
     #[inline]
     fn facts(&self) -> Facts {

@@ -75,44 +75,40 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Draft, Request, Site, Workspace};
+use super::contiguous::Best;
+pub(super) use super::contiguous::best;
+use crate::draft::Draft;
 use crate::grid::Block;
 use crate::mesh::{Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::search::contact::Contacts;
 use crate::search::rectangles::all_bases;
+pub(super) use crate::search::shapes::AsNamed;
 use crate::search::steps::Rule;
 #[cfg(feature = "any-grid")]
-use crate::search::surroundings::{Value, best_as_named};
+use crate::search::surroundings::Value;
 use crate::word::Word;
 
 /// The place whose base node has the most busy neighbours, the first of these.
-pub(super) fn place(
-    site: &Site<'_>,
-    workspace: &mut Workspace<'_>,
-    request: &Request,
-    _draft: &mut Draft<'_, '_>,
-) -> Option<Block> {
-    let (occupancy, rule) = (site.occupancy, workspace.rule());
-    #[cfg(feature = "any-grid")]
-    if !occupancy.layout().is_plane() {
-        let words = &mut *workspace.words;
-        return best_as_named(occupancy, request, Value::OfBase, rule, words, _draft);
-    }
-    best(occupancy, request.sides(), rule, workspace.words).map(Block::from)
-}
+pub(super) struct BusyNeighbours;
 
-fn best(
-    occupancy: &Occupancy<'_>,
-    sides: Sides,
-    rule: Option<Rule<'_>>,
-    scratch: &mut [Word],
-) -> Option<Submesh> {
-    let steps = rule.map(|rule| rule.steps(&[sides.w, sides.h]));
-    let stride = occupancy.stride();
-    let bases = all_bases(occupancy, sides, scratch).iter().enumerate();
-    let bases =
-        bases.map(|(at, bases)| bases & steps.map_or(Word::MAX, |steps| steps.columns(at, stride)));
-    let base = Contacts::with_busy(occupancy.busy_rows(), stride).best(bases)?;
-    Some(Submesh { base, sides })
+impl Best for BusyNeighbours {
+    #[cfg(feature = "any-grid")]
+    const VALUE: Value = Value::OfBase;
+
+    fn in_plane(
+        occupancy: &Occupancy<'_>,
+        sides: Sides,
+        rule: Option<Rule<'_>>,
+        words: &mut [Word],
+        _: &Draft<'_, '_>,
+    ) -> Option<Block> {
+        let steps = rule.map(|rule| rule.steps(&[sides.w, sides.h]));
+        let stride = occupancy.stride();
+        let bases = all_bases(occupancy, sides, words).iter().enumerate();
+        let bases = bases
+            .map(|(at, bases)| bases & steps.map_or(Word::MAX, |steps| steps.columns(at, stride)));
+        let base = Contacts::with_busy(occupancy.busy_rows(), stride).best(bases)?;
+        Some(Submesh { base, sides }.into())
+    }
 }

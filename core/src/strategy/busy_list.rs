@@ -85,78 +85,69 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Draft, Request, Site, Workspace};
+use super::contiguous::Best;
+pub(super) use super::contiguous::best;
+use crate::draft::Draft;
 use crate::grid::Block;
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::search::contact::{Bound, Contacts};
 use crate::search::rectangles::all_bases;
+pub(super) use crate::search::shapes::AnyOrder;
 use crate::search::steps::Rule;
 #[cfg(feature = "any-grid")]
-use crate::search::surroundings::{Value, best_in_any_order};
+use crate::search::surroundings::Value;
 use crate::word::{Column, Span, WORD_BITS, Word, low_half};
 
 /// The place with the largest boundary value, the first of these.
-pub(super) fn place(
-    site: &Site<'_>,
-    workspace: &mut Workspace<'_>,
-    request: &Request,
-    draft: &mut Draft<'_, '_>,
-) -> Option<Block> {
-    let (occupancy, rule) = (site.occupancy, workspace.rule());
-    #[cfg(feature = "any-grid")]
-    if !occupancy.layout().is_plane() {
-        let words = &mut *workspace.words;
-        return best_in_any_order(occupancy, request, Value::OfBoundary, rule, words, draft);
-    }
-    let mut orientations = request.orientations();
-    orientations
-        .find_map(|sides| best(occupancy, sides, rule, workspace.words, draft))
-        .map(Block::from)
-}
+pub(super) struct Boundary;
 
-/// The free submesh of these sides with the largest boundary value.
-fn best(
-    occupancy: &Occupancy<'_>,
-    sides: Sides,
-    rule: Option<Rule<'_>>,
-    scratch: &mut [Word],
-    draft: &mut Draft<'_, '_>,
-) -> Option<Submesh> {
-    let steps = rule.map(|rule| rule.steps(&[sides.w, sides.h]));
-    let stride = occupancy.stride();
-    let bases = all_bases(occupancy, sides, scratch);
-    let contacts = Contacts::of_places(bases, stride);
-    let mut best: Option<(u32, Submesh)> = None;
-    let mut bound = Bound::new(sides, 0);
-    for (at, &places) in bases.iter().enumerate() {
-        let mut places = places & steps.map_or(Word::MAX, |steps| steps.columns(at, stride));
-        if places == 0 {
-            continue;
-        }
-        loop {
-            let worth = places & contacts.may_reach(at, &bound);
-            if worth == 0 {
-                break;
+impl Best for Boundary {
+    #[cfg(feature = "any-grid")]
+    const VALUE: Value = Value::OfBoundary;
+
+    fn in_plane(
+        occupancy: &Occupancy<'_>,
+        sides: Sides,
+        rule: Option<Rule<'_>>,
+        words: &mut [Word],
+        draft: &Draft<'_, '_>,
+    ) -> Option<Block> {
+        let steps = rule.map(|rule| rule.steps(&[sides.w, sides.h]));
+        let stride = occupancy.stride();
+        let bases = all_bases(occupancy, sides, words);
+        let contacts = Contacts::of_places(bases, stride);
+        let mut best: Option<(u32, Submesh)> = None;
+        let mut bound = Bound::new(sides, 0);
+        for (at, &places) in bases.iter().enumerate() {
+            let mut places = places & steps.map_or(Word::MAX, |steps| steps.columns(at, stride));
+            if places == 0 {
+                continue;
             }
-            let (row, word) = (at / stride, at % stride);
-            draft.poll();
-            let bit = worth.trailing_zeros();
-            let x = word as u32 * WORD_BITS + bit;
-            let place = Submesh {
-                base: Coord::new(x as u16, row as u16),
-                sides,
-            };
-            let value = boundary_value_in_rows(place, occupancy, contacts.sides(at));
-            if best.is_none_or(|(most, _)| value > most) {
-                best = Some((value, place));
-                bound = Bound::new(sides, value + 1);
+            loop {
+                let worth = places & contacts.may_reach(at, &bound);
+                if worth == 0 {
+                    break;
+                }
+                let (row, word) = (at / stride, at % stride);
+                draft.poll();
+                let bit = worth.trailing_zeros();
+                let x = word as u32 * WORD_BITS + bit;
+                let place = Submesh {
+                    base: Coord::new(x as u16, row as u16),
+                    sides,
+                };
+                let value = boundary_value_in_rows(place, occupancy, contacts.sides(at));
+                if best.is_none_or(|(most, _)| value > most) {
+                    best = Some((value, place));
+                    bound = Bound::new(sides, value + 1);
+                }
+                // The places after this one.
+                places &= Word::MAX << bit << 1;
             }
-            // The places after this one.
-            places &= Word::MAX << bit << 1;
         }
+        best.map(|(_, place)| place.into())
     }
-    best.map(|(_, place)| place)
 }
 
 /// The boundary value of a free submesh. The bits at its base say whether it touches anything at

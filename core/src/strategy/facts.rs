@@ -6,6 +6,7 @@ use crate::machine::Description;
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::{Flags, Request};
+use crate::search::shapes::along_longer;
 use crate::word::next_bit;
 
 /// The flags of requests that need more than free processors.
@@ -93,25 +94,11 @@ impl Recognizes {
             Recognizes::Nothing => false,
             Recognizes::AsNamed => sides == request.sides(),
             Recognizes::AsNamedIfFixed => !request.may_rotate() && sides == request.sides(),
-            Recognizes::AlongLonger => sides == along_longer_side(request, Sides::of_plane(grid)),
+            Recognizes::AlongLonger => {
+                along_longer(request, Sides::of_plane(grid)).next() == Some(sides)
+            }
             Recognizes::AnyOrientation => request.allows(sides),
         }
-    }
-}
-
-/// The sides of a request, with the longer one along the longer side of the mesh if it may be
-/// rotated.
-pub(super) fn along_longer_side(request: &Request, mesh: Sides) -> Sides {
-    let sides = request.sides();
-    let agrees = if mesh.w >= mesh.h {
-        sides.w >= sides.h
-    } else {
-        sides.h >= sides.w
-    };
-    if agrees || !request.may_rotate() {
-        sides
-    } else {
-        sides.rotated()
     }
 }
 

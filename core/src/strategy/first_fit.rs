@@ -68,20 +68,5 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub(super) use super::keeps::Bounds;
-use super::{Draft, Request, Site, Workspace};
-use crate::grid::Block;
-use crate::search::boxes::first_box;
-
-/// The first place for the request as it is named.
-pub(super) fn place(
-    bounds: &mut Bounds,
-    site: &Site<'_>,
-    workspace: &mut Workspace<'_>,
-    request: &Request,
-    draft: &mut Draft<'_, '_>,
-) -> Option<Block> {
-    let rule = workspace.rule();
-    let scratch = bounds.scratch(workspace.words);
-    first_box(site.occupancy, request, rule, scratch, draft)
-}
+pub(super) use super::contiguous::{Bounds, first};
+pub(super) use crate::search::shapes::AsNamed;

@@ -61,8 +61,9 @@ use super::{Draft, Request, Site, Workspace};
 use crate::error::Refusal;
 use crate::grid::{Block, Grid};
 use crate::machine::{Description, SliceRule, Trials};
-use crate::search::boxes::first_of_sides;
+use crate::search::boxes::First;
 use crate::search::columns::Scratch;
+use crate::search::shapes::{Folded, Shapes};
 
 /// The demand: the request, if one of its folds fits.
 pub(super) fn folded(
@@ -89,12 +90,12 @@ pub(super) fn place(
     request: &Request,
     draft: &mut Draft<'_, '_>,
 ) -> Option<Block> {
-    let (grid, machine, rule) = (site.grid(), workspace.machine(), workspace.rule());
-    let mut trials = Trials::new(SliceRule::Folded, machine, grid, request, request.shape);
-    trials.find_map(|trial| {
-        draft.poll();
-        let sides = &trial.sides[..grid.dimensions()];
-        let scratch = Scratch::Blank(workspace.words);
-        first_of_sides(site.occupancy, sides, rule, scratch, draft)
-    })
+    let folded = Folded(workspace.machine());
+    let mut pick = First {
+        occupancy: site.occupancy,
+        rule: workspace.rule(),
+        scratch: Scratch::Blank(workspace.words),
+        draft,
+    };
+    folded.find(site.grid(), request, &mut pick)
 }

@@ -5,7 +5,7 @@ use super::{OccupancyEvent, Workspace};
 use crate::checkpoint::{Reader, RestoreError, Writer};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::search::columns::{self, Scratch};
+use crate::search::columns;
 
 /// What a strategy keeps between decisions. The methods are those of
 /// [`Strategy`](super::Strategy), with the memory of the strategy.
@@ -40,16 +40,9 @@ pub(super) trait Keeps {
 }
 
 /// Bounds of the free runs of each row, in the words of the workspace
-/// ([`Scratch::Kept`]).
+/// ([`Scratch::Kept`](columns::Scratch::Kept)).
 #[derive(Debug)]
 pub(crate) struct Bounds;
-
-impl Bounds {
-    /// The words, for a search for the first place.
-    pub(super) fn scratch<'s>(&self, words: &'s mut [crate::word::Word]) -> Scratch<'s> {
-        Scratch::Kept(words)
-    }
-}
 
 impl Keeps for Bounds {
     fn changed(

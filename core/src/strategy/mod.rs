@@ -22,11 +22,13 @@ use crate::grid::{Block, Grid, Shape};
 use crate::machine::Description;
 use crate::occupancy::Occupancy;
 use crate::request::{Flags, Request};
+#[allow(unused_imports, reason = "for strategies that scatter jobs")]
 use crate::search::gather::Gather;
 
 #[macro_use]
 mod table;
 mod any;
+mod contiguous;
 mod demand;
 mod facts;
 #[cfg(feature = "least-expected-blocking")]

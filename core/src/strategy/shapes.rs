@@ -106,45 +106,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::facts::along_longer_side;
-pub(super) use super::keeps::Bounds;
-use super::{Draft, Request, Site, Workspace};
-use crate::error::Refusal;
-use crate::grid::{Block, Grid};
+use super::Request;
+pub(super) use super::contiguous::{Bounds, first, first_fitting};
 use crate::mesh::Sides;
-use crate::search::boxes::first_of_sides;
-pub(super) use crate::search::shapes::{all_shapes, folds};
+pub(super) use crate::search::shapes::{all_shapes, along_longer, folds};
 
-/// The demand of a strategy that tries these shapes: the size of the first one that fits.
-#[inline(never)]
-pub(super) fn first_fitting<I: Iterator<Item = Sides>>(
-    request: &Request,
-    grid: &Grid,
+/// A function as [`Shapes`](crate::search::shapes::Shapes).
+pub(super) fn of<I: Iterator<Item = Sides>>(
     shapes: fn(&Request, Sides) -> I,
-) -> Result<u32, Refusal> {
-    let mesh = Sides::of_plane(grid);
-    let mut fitting = shapes(request, mesh).filter(|sides| sides.fits_in(mesh));
-    fitting.next().map(Sides::area).ok_or(Refusal::NeverFits)
-}
-
-/// The first place for the first of these shapes that has one.
-pub(super) fn place<I: Iterator<Item = Sides>>(
-    bounds: &mut Bounds,
-    site: &Site<'_>,
-    workspace: &mut Workspace<'_>,
-    request: &Request,
-    draft: &mut Draft<'_, '_>,
-    shapes: fn(&Request, Sides) -> I,
-) -> Option<Block> {
-    let rule = workspace.rule();
-    let mut shapes = shapes(request, Sides::of_plane(site.grid()));
-    shapes.find_map(|Sides { w, h }| {
-        let scratch = bounds.scratch(workspace.words);
-        first_of_sides(site.occupancy, &[w, h], rule, scratch, draft)
-    })
-}
-
-/// The request as fixed orientation places it.
-pub(super) fn along_longer(request: &Request, mesh: Sides) -> impl Iterator<Item = Sides> + use<> {
-    core::iter::once(along_longer_side(request, mesh))
+) -> fn(&Request, Sides) -> I {
+    shapes
 }

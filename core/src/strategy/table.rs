@@ -48,7 +48,7 @@ macro_rules! table {
             FirstFit = "first-fit" {
                 decides: {
                     facts: { recognizes: AsNamed, blocks_unmarked: few_for_first_fit(grid) },
-                    keeps: Bounds = Bounds, demand: as_named, place: place,
+                    keeps: Bounds = Bounds, demand: as_named, place: first(AsNamed),
                 },
                 aliases: ["ff"], serves: AnyGrid, complete: false, holds: OneBlock, needs: Scratch,
                 lays: Box { turns: false, rings: true },
@@ -61,7 +61,7 @@ macro_rules! table {
             AdaptiveScan = "adaptive-scan" {
                 decides: {
                     facts: { recognizes: AnyOrientation, blocks_unmarked: few_for_first_fit(grid) },
-                    keeps: Bounds = Bounds, demand: in_any_order, place: place,
+                    keeps: Bounds = Bounds, demand: in_any_order, place: first(AnyOrder),
                 },
                 aliases: ["as"], serves: AnyGrid, complete: true, holds: OneBlock, needs: Scratch,
                 lays: Box { turns: true, rings: true },
@@ -120,7 +120,7 @@ macro_rules! table {
         mod best_fit = "best-fit" {
             /// Best fit.
             BestFit = "best-fit" {
-                decides: { facts: { recognizes: AsNamed }, demand: as_named, place: place },
+                decides: { facts: { recognizes: AsNamed }, demand: as_named, place: best(AsNamed, BusyNeighbours) },
                 aliases: ["bf"], serves: MeshOrAnyGrid, complete: false,
                 holds: OneBlock, needs: Scratch,
                 lays: Box { turns: false, rings: true },
@@ -132,7 +132,7 @@ macro_rules! table {
             /// Busy list.
             BusyList = "busy-list" {
                 decides: {
-                    facts: { recognizes: AnyOrientation }, demand: in_any_order, place: place,
+                    facts: { recognizes: AnyOrientation }, demand: in_any_order, place: best(AnyOrder, Boundary),
                 },
                 aliases: ["bl"], serves: MeshOrAnyGrid, complete: true,
                 holds: OneBlock, needs: Scratch,
@@ -148,7 +148,7 @@ macro_rules! table {
                 decides: {
                     facts: { recognizes: AlongLonger, blocks_unmarked: few_for_first_fit(grid) },
                     keeps: Bounds = Bounds,
-                    demand: first_fitting(along_longer), place: place(along_longer),
+                    demand: first_fitting(along_longer), place: first(of(along_longer)),
                 },
                 aliases: ["fo"], serves: Mesh, complete: false, holds: OneBlock, needs: Scratch,
                 lays: Box { turns: true, rings: false },
@@ -159,7 +159,7 @@ macro_rules! table {
             FlexFold = "flex-fold" {
                 decides: {
                     facts: { recognizes: AnyOrientation, blocks_unmarked: few_for_first_fit(grid) },
-                    keeps: Bounds = Bounds, demand: first_fitting(folds), place: place(folds),
+                    keeps: Bounds = Bounds, demand: first_fitting(folds), place: first(of(folds)),
                 },
                 aliases: ["flex"], serves: Mesh, complete: true, holds: OneBlock, needs: Scratch,
                 lays: Box { turns: true, rings: false },
@@ -171,7 +171,7 @@ macro_rules! table {
                 decides: {
                     facts: { recognizes: AnyOrientation, blocks_unmarked: few_for_first_fit(grid) },
                     keeps: Bounds = Bounds,
-                    demand: first_fitting(all_shapes), place: place(all_shapes),
+                    demand: first_fitting(all_shapes), place: first(of(all_shapes)),
                 },
                 aliases: ["asff"], serves: Mesh, complete: true, holds: OneBlock, needs: Scratch,
                 lays: Box { turns: true, rings: false },

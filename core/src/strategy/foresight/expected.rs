@@ -1,7 +1,7 @@
 //! Which requests are expected: [`Expected`].
 
 use crate::grid::{Grid, Shape, Tuple, sort_descending};
-use crate::search::boxes::padded;
+use crate::search::shapes::padded;
 use crate::word::{WORD_BITS, Word};
 
 /// How many of the latest requests are remembered.

@@ -21,10 +21,11 @@ use crate::machine::{Description, Forms, may_turn};
 use crate::occupancy::Occupancy;
 use crate::request::Flags;
 use crate::request::{Request, Ticks};
-use crate::search::boxes::first_in_any_order;
+use crate::search::boxes::First;
 use crate::search::columns::Scratch;
 #[cfg(feature = "any-grid")]
 use crate::search::maximal::{Planes, words_for_boxes};
+use crate::search::shapes::{AnyOrder, Shapes};
 use crate::search::steps::Rule;
 use crate::word::{WORD_BITS, Word, low_half};
 
@@ -306,7 +307,13 @@ pub(super) fn place(
     if site.is_question {
         let parts = Parts::new(workspace.words, foresight.division);
         let scratch = Scratch::Blank(parts.space);
-        return first_in_any_order(occupancy, request, rule, scratch, draft);
+        let mut pick = First {
+            occupancy,
+            rule,
+            scratch,
+            draft,
+        };
+        return AnyOrder.find(site.grid(), request, &mut pick);
     }
     let seen = foresight.look(site, workspace, draft);
     let poll = || draft.poll();

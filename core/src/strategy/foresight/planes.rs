@@ -7,8 +7,8 @@ use crate::grid::{FEW_DIMENSIONS_MAX, each_order};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::search::arcs::{Arc, Side, arcs_of, area, block_of, for_each_corner, overlap};
-use crate::search::boxes::padded;
 use crate::search::maximal::Planes;
+use crate::search::shapes::padded;
 use crate::search::steps::Rule;
 use crate::search::surroundings::boundary;
 

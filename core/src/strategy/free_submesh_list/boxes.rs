@@ -6,9 +6,10 @@ use crate::grid::each_order;
 use crate::grid::{Block, Grid, Tuple};
 use crate::occupancy::Occupancy;
 use crate::search::arcs::{Arc, Arcs, Side, area, block_of, for_each_corner, left_without};
-use crate::search::boxes::{first_in_any_order, padded};
+use crate::search::boxes::First;
 use crate::search::columns::Scratch;
 use crate::search::maximal::Planes;
+use crate::search::shapes::{AnyOrder, Shapes, padded};
 use crate::search::steps::Rule;
 use crate::strategy::{Draft, Request, Workspace};
 
@@ -54,8 +55,13 @@ pub(super) fn place(
     match best.found {
         Some(found) => Some(block_of(grid, best.arcs(&found.place))),
         None => {
-            let scratch = Scratch::Blank(workspace.words);
-            first_in_any_order(occupancy, request, rule, scratch, draft)
+            let mut pick = First {
+                occupancy,
+                rule,
+                scratch: Scratch::Blank(workspace.words),
+                draft,
+            };
+            AnyOrder.find(grid, request, &mut pick)
         }
     }
 }

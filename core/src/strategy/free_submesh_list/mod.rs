@@ -142,10 +142,12 @@ use crate::grid::{Block, Grid};
 use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;
 #[cfg(feature = "any-grid")]
-use crate::search::boxes::first_in_any_order;
+use crate::search::boxes::First;
 #[cfg(feature = "any-grid")]
 use crate::search::columns::Scratch;
 use crate::search::rectangles::{fits_somewhere, for_each_maximal};
+#[cfg(feature = "any-grid")]
+use crate::search::shapes::{AnyOrder, Shapes};
 use crate::search::steps::has_room;
 use crate::word::runs;
 
@@ -324,8 +326,13 @@ pub(super) fn propose(
     #[cfg(feature = "any-grid")]
     if !kept.is_plane() {
         let place = if site.is_question {
-            let scratch = Scratch::Blank(workspace.words);
-            first_in_any_order(occupancy, request, rule, scratch, draft)
+            let mut pick = First {
+                occupancy,
+                rule,
+                scratch: Scratch::Blank(workspace.words),
+                draft,
+            };
+            AnyOrder.find(site.grid(), request, &mut pick)
         } else {
             // The memory has room for one list.
             kept.len = kept.len.filter(|_| !site.is_supposed());
