@@ -54,6 +54,7 @@ pages! {
     guides_ray "docs/guides/ray.md",
     guides_resets_and_journals "docs/guides/resets-and-journals.md",
     guides_run_a_log "docs/guides/run-a-log.md",
+    guides_serve "docs/guides/serve.md",
     guides_single_operations "docs/guides/single-operations.md",
     guides_studies "docs/guides/studies.md",
     guides_the_board "docs/guides/the-board.md",
