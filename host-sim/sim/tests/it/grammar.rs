@@ -167,7 +167,11 @@ fn errors_name_the_parameter_and_its_range() {
             "node:0,1",
             "UP of node is \"0\": expected a time, 1 to 2000000000 seconds",
         ),
-        ("checkpoint", "x", "INTERVAL is \"x\": expected a time, "),
+        (
+            "checkpoint",
+            "x",
+            "INTERVAL is \"x\": expected a time over 0 seconds",
+        ),
         (
             "mix",
             "tpu-v4:0",
