@@ -14,7 +14,7 @@ use crate::draft::Draft;
 use crate::error::{AllocateError, ConfigureError, IllegalProposal, PlaceError, Refusal};
 use crate::grid::{Block, Grid};
 use crate::jobs::JobTable;
-use crate::machine::{Description, Forms, largest_box};
+use crate::machine::{Description, Layouts, largest_box};
 use crate::message::LargestReport;
 use crate::node::NodeId;
 use crate::occupancy::Occupancy;
@@ -161,7 +161,7 @@ impl<'m> Allocator<'m> {
                 }
                 continue;
             }
-            for shape in Forms::new(description, &grid, &chips, strategy.lays().turns()) {
+            for shape in Layouts::new(strategy, description, &grid).forms(&chips) {
                 Pause::poll(pause, &self.occupancy, &self.pool);
                 if self.would_fit(&Request::new(shape), pause) {
                     return LargestReport {

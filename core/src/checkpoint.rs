@@ -294,8 +294,8 @@ pub(crate) trait Restore {
     /// Takes the first item.
     fn head(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError>;
 
-    /// Takes an item behind one of the kind `stage`; `Incomplete` where there may be none. Of the
-    /// last item it reads nothing.
+    /// Takes an item behind one of the kind `stage`; `Incomplete` where there may be none. The
+    /// value of the last item is left to [`Restore::take_item`].
     fn item(
         &mut self,
         kind: ItemKind,

@@ -322,7 +322,7 @@ wire! {
         pub changed: u32,
         /// The jobs that held processors of the block, and keep running.
         pub jobs: u32,
-        /// Of these the one that was granted first; [`Query::Jobs`] names all.
+        /// The job among these that was granted first; [`Query::Jobs`] names all.
         pub first: Option<JobId>,
     }
 

@@ -85,8 +85,8 @@ impl<'a, 'm> View<'a, 'm> {
     /// The events after the one of this number, in order. A caller that remembers the number of the
     /// last one it has read reads each exactly once.
     ///
-    /// Of the grants, those of jobs that still run are there. Of the ends of leases, the latest
-    /// [`LEASES_ENDED_MAX`](crate::jobs::LEASES_ENDED_MAX) are.
+    /// A grant is there as long as its job runs. The latest
+    /// [`LEASES_ENDED_MAX`](crate::jobs::LEASES_ENDED_MAX) ends of leases are there.
     ///
     /// # Time complexity
     ///

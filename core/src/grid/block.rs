@@ -48,8 +48,8 @@ impl Block {
         self.start_code() as u64 | (self.extent_code() as u64) << 32
     }
 
-    /// The block that [`Block::into_raw`] has turned into an integer. Of another integer it need
-    /// not be a part of any machine ([`Grid::contains`](super::Grid::contains)).
+    /// The block that [`Block::into_raw`] has turned into an integer. Any other integer is a block,
+    /// too, which need not be a part of any machine ([`Grid::contains`](super::Grid::contains)).
     pub const fn from_raw(raw: u64) -> Block {
         Block::from_codes(raw as u32, (raw >> 32) as u32)
     }

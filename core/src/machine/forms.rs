@@ -17,7 +17,7 @@
 //! S. Chen and others, "Toward Co-adapting Machine Learning Job Shape and Cluster Topology",
 //! arXiv:2510.03891, for folding.
 
-use super::{DESCRIBED_MAX, Description, Extents, padded, volume};
+use super::{DESCRIBED_MAX, Description, Extents, SliceRule, padded, volume};
 use crate::grid::next_order;
 use crate::grid::{Grid, Shape};
 use crate::request::{Flags, Request};
@@ -102,6 +102,75 @@ impl Key {
     }
 }
 
+/// The slices that a strategy may give on a machine: for a request its legal shapes, and for each
+/// of these the sides by dimension.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layouts<'a> {
+    pub(crate) rule: SliceRule,
+    pub(crate) description: Option<&'a Description>,
+    pub(crate) grid: &'a Grid,
+}
+
+impl<'a> Layouts<'a> {
+    pub(crate) fn new(
+        rule: impl Into<SliceRule>,
+        description: Option<&'a Description>,
+        grid: &'a Grid,
+    ) -> Self {
+        Layouts {
+            rule: rule.into(),
+            description,
+            grid,
+        }
+    }
+
+    /// The legal shapes of a request.
+    pub(crate) fn forms(self, request: &'a Request) -> Forms<'a> {
+        Forms {
+            description: self.description,
+            grid: self.grid,
+            request,
+            turns: self.rule.turns() && may_turn(request, self.description),
+            last: None,
+            is_done: false,
+        }
+    }
+
+    /// The sides for a shape of a request, in the order in which they are tried.
+    pub(crate) fn trials(self, request: &Request, shape: Shape) -> Trials<'a> {
+        let demanded = demanded_rings(request, shape);
+        let rotates = may_turn(request, self.description);
+        let (is_cubes, folds, gives_rings) = match self.rule {
+            SliceRule::Anywhere | SliceRule::Connected | SliceRule::InBlocks => {
+                (false, false, false)
+            }
+            SliceRule::Box { rings, .. } => (false, false, rings),
+            SliceRule::Folded => (false, true, true),
+            SliceRule::InCubes { fold } => (true, fold, true),
+        };
+        let is_shapeless = matches!(self.rule, SliceRule::Anywhere | SliceRule::Connected);
+        let n = self.grid.dimensions();
+        let is_described = n <= DESCRIBED_MAX;
+        Trials {
+            grid: self.grid,
+            n: n.min(DESCRIBED_MAX),
+            cube: self
+                .description
+                .filter(|_| is_cubes)
+                .and_then(Description::cube_extents),
+            named: padded(&shape.extents()),
+            demanded,
+            turns: rotates && self.rule.turns(),
+            folds: folds && (2..=3).contains(&n),
+            begins_as_named: !is_cubes || !rotates,
+            candidate: None,
+            order: None,
+            is_done: request.flags.intersects(Flags::ALL_RINGS)
+                && (!gives_rings && demanded != 0 || is_shapeless || !is_described),
+        }
+    }
+}
+
 /// The legal shapes of a request: its own, or all of the number of chips that it names, the most
 /// compact first: by the longest side, then by the sum of the sides, then in lexicographic order.
 ///
@@ -119,24 +188,7 @@ pub(crate) struct Forms<'a> {
     is_done: bool,
 }
 
-impl<'a> Forms<'a> {
-    /// `turns`: whether the strategy turns requests ([`SliceRule::turns`]).
-    pub(crate) fn new(
-        description: Option<&'a Description>,
-        grid: &'a Grid,
-        request: &'a Request,
-        turns: bool,
-    ) -> Self {
-        Forms {
-            description,
-            grid,
-            request,
-            turns: turns && may_turn(request, description),
-            last: None,
-            is_done: false,
-        }
-    }
-
+impl Forms<'_> {
     fn is_legal(&self, sides: &Extents) -> bool {
         match self.description {
             Some(description) => description.is_legal(sides),
@@ -210,41 +262,6 @@ pub(crate) fn demanded_rings(request: &Request, shape: Shape) -> u8 {
     })
 }
 
-/// How a strategy lays the shape of a request: what a slice of it may look like.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum SliceRule {
-    /// Its jobs hold processors anywhere, and have no shape.
-    Anywhere,
-    /// Its jobs hold connected processors. The search for them begins with the shape.
-    Connected,
-    /// In several blocks.
-    InBlocks,
-    /// As a box.
-    Box {
-        /// Whether the extents may lie along other dimensions than those for which they are named.
-        turns: bool,
-        /// Whether it keeps to the sides that it is asked for, so that a demand for rings makes
-        /// sense.
-        rings: bool,
-    },
-    /// As a box, or folded.
-    Folded,
-    /// In cubes that optical switches join.
-    InCubes {
-        /// Whether it may be folded.
-        fold: bool,
-    },
-}
-
-impl SliceRule {
-    /// Whether it turns requests that may be turned, so that the order of the extents does not
-    /// matter.
-    pub(crate) const fn turns(self) -> bool {
-        !matches!(self, SliceRule::Box { turns: false, .. })
-    }
-}
-
 /// The sides of a slice by dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Trial {
@@ -284,45 +301,7 @@ pub(crate) struct Trials<'a> {
     is_done: bool,
 }
 
-impl<'a> Trials<'a> {
-    pub(crate) fn new(
-        lays: SliceRule,
-        description: Option<&'a Description>,
-        grid: &'a Grid,
-        request: &Request,
-        shape: Shape,
-    ) -> Self {
-        let demanded = demanded_rings(request, shape);
-        let rotates = may_turn(request, description);
-        let (is_cubes, folds, gives_rings) = match lays {
-            SliceRule::Anywhere | SliceRule::Connected | SliceRule::InBlocks => {
-                (false, false, false)
-            }
-            SliceRule::Box { rings, .. } => (false, false, rings),
-            SliceRule::Folded => (false, true, true),
-            SliceRule::InCubes { fold } => (true, fold, true),
-        };
-        let is_shapeless = matches!(lays, SliceRule::Anywhere | SliceRule::Connected);
-        let n = grid.dimensions();
-        let is_described = n <= DESCRIBED_MAX;
-        Trials {
-            grid,
-            n: n.min(DESCRIBED_MAX),
-            cube: description
-                .filter(|_| is_cubes)
-                .and_then(Description::cube_extents),
-            named: padded(&shape.extents()),
-            demanded,
-            turns: rotates && lays.turns(),
-            folds: folds && (2..=3).contains(&n),
-            begins_as_named: !is_cubes || !rotates,
-            candidate: None,
-            order: None,
-            is_done: request.flags.intersects(Flags::ALL_RINGS)
-                && (!gives_rings && demanded != 0 || is_shapeless || !is_described),
-        }
-    }
-
+impl Trials<'_> {
     /// Whether a slice has a ring along this dimension.
     fn closes(&self, dimension: usize, side: u16) -> bool {
         closes(self.grid, self.cube, dimension, side)
@@ -351,7 +330,7 @@ impl<'a> Trials<'a> {
         offer(self.named, 0);
         let long = self.long().count();
         if self.folds && (long == 1 || long == 2 && n == 3) {
-            // Of two alike it does not matter which one is folded.
+            // It does not matter which of two alike is folded.
             let is_alike = |one: usize, other: usize| {
                 self.named[one] == self.named[other]
                     && self.demanded >> one & 1 == self.demanded >> other & 1
@@ -422,7 +401,7 @@ impl<'a> Trials<'a> {
                 return false;
             }
         }
-        // Of each length as many rings as are demanded.
+        // As many rings of each length as are demanded.
         let demanded = |at: &usize| self.demanded >> at & 1 == 1 && Some(*at) != folded;
         (0..self.n).filter(demanded).all(|at| {
             let len = self.named[at];

@@ -41,7 +41,7 @@ pub(crate) fn largest_box(occupancy: &Occupancy<'_>, poll: &dyn Fn()) -> Option<
         if !is_larger(free_run(occupancy, &start, [0; 3]) * most_above) {
             continue;
         }
-        // Of boxes of 1, 1, .. lines the runs get shorter with each line.
+        // The runs of boxes of 1, 2, .. lines get shorter with each line.
         'w: for w in 1..=reaches[3] {
             'z: for z in 1..=reaches[2] {
                 let mut run = reaches[0];

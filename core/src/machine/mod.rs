@@ -17,15 +17,16 @@ mod largest;
 pub(crate) mod parts;
 mod presets;
 mod ranks;
+mod rule;
 mod slice;
 
-pub use forms::SliceRule;
 #[cfg(feature = "least-expected-blocking")]
 pub(crate) use forms::may_turn;
-pub(crate) use forms::{Forms, Trials, demanded_rings};
+pub(crate) use forms::{Layouts, demanded_rings};
 pub(crate) use largest::largest_box;
 pub(crate) use parts::parts;
 pub use ranks::Ranks;
+pub use rule::SliceRule;
 pub use slice::Slice;
 
 use crate::error::{NEAREST_MAX, Refusal};
@@ -420,7 +421,7 @@ impl Description {
         &self.shapes[..usize::from(self.shapes_len)]
     }
 
-    /// Of what the sides of all other legal shapes are multiples, by dimension.
+    /// The numbers, by dimension, whose multiples are the sides of all other legal shapes.
     pub fn multiple(&self) -> Option<&[u16]> {
         let multiple = self.multiple.as_ref()?;
         Some(&multiple[..self.grid.dimensions()])
@@ -584,11 +585,10 @@ impl Description {
     /// - `NoRing`: no slice of the shape has the demanded rings, or the strategy gives no rings.
     pub fn check(&self, strategy: impl Into<SliceRule>, request: &Request) -> Result<(), Refusal> {
         self.grid.check(request.shape)?;
-        let lays = strategy.into();
+        let layouts = Layouts::new(strategy, Some(self), &self.grid);
         let mut refusal = Refusal::NotLegal;
-        for shape in Forms::new(Some(self), &self.grid, request, lays.turns()) {
-            let mut trials = Trials::new(lays, Some(self), &self.grid, request, shape);
-            if trials.next().is_some() {
+        for shape in layouts.forms(request) {
+            if layouts.trials(request, shape).next().is_some() {
                 return Ok(());
             }
             refusal = Refusal::NoRing;
@@ -606,11 +606,12 @@ impl Description {
         } else {
             request.shape.area()
         };
+        let layouts = Layouts::new(SliceRule::Folded, Some(self), &self.grid);
         let mut from = wanted;
         while let Some(chips) = self.number_from(from) {
             from = chips.saturating_add(1);
             let numbered = Request::chips(chips);
-            for shape in Forms::new(Some(self), &self.grid, &numbered, true) {
+            for shape in layouts.forms(&numbered) {
                 nearest[found] = Some(shape);
                 found += 1;
                 if found == NEAREST_MAX {

@@ -1,8 +1,8 @@
 //! What a job holds of a described machine: [`Slice`].
 
-use super::forms::{Trial, closes};
+use super::forms::{Trial, Trials, closes};
 use super::{
-    DESCRIBED_MAX, Description, Extents, Forms, Ranks, SliceRule, Trials, padded, parts, volume,
+    DESCRIBED_MAX, Description, Extents, Layouts, Ranks, SliceRule, padded, parts, volume,
 };
 use crate::grid::{Block, Grid, Shape, Tuple};
 use crate::node::NodeId;
@@ -72,8 +72,8 @@ impl Slice {
             along: [0, 1, 2, 3],
             offsets: [0; DESCRIBED_MAX],
         };
-        let lays = strategy.into();
-        let is_free = match lays {
+        let layouts = Layouts::new(strategy, description, grid);
+        let is_free = match layouts.rule {
             SliceRule::InCubes { .. } => {
                 slice.cube = description?.cube_extents().copied();
                 false
@@ -85,11 +85,11 @@ impl Slice {
         };
         let only = blocks.clone().next()?;
         let extents = padded(&grid.extent(only));
-        let mut forms = Forms::new(description, grid, request, lays.turns());
+        let mut forms = layouts.forms(request);
         let mut first = None;
         while let Some(shape) = forms.next() {
             slice.shape = shape;
-            let mut trials = Trials::new(lays, description, grid, request, shape);
+            let mut trials = layouts.trials(request, shape);
             if is_free {
                 slice.sides = extents;
                 if volume(&extents) < shape.area() {

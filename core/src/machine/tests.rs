@@ -11,7 +11,8 @@ use crate::{Allocator, StrategyKind};
 
 fn shapes_of(description: Option<&Description>, grid: &Grid, chips: u32) -> Vec<String> {
     let request = Request::chips(chips);
-    let mut forms = Forms::new(description, grid, &request, true);
+    let layouts = Layouts::new(SliceRule::Folded, description, grid);
+    let mut forms = layouts.forms(&request);
     std::iter::from_fn(|| forms.next())
         .map(|shape| shape.to_string())
         .collect()
@@ -112,7 +113,7 @@ fn trials(
     grid: &Grid,
     request: &Request,
 ) -> Vec<String> {
-    let trials = Trials::new(strategy.into(), description, grid, request, request.shape);
+    let trials = Layouts::new(strategy, description, grid).trials(request, request.shape);
     let text = |trial: Trial| {
         let sides = Shape::new(&trial.sides[..grid.dimensions()]).unwrap();
         let folded = trial

@@ -2,7 +2,7 @@
 //! is picked for a shape ([`Pick`]).
 
 use crate::grid::{Block, Grid, Shape, Tuple, next_order, sort_descending};
-use crate::machine::{Description, SliceRule, Trials};
+use crate::machine::{Description, Layouts, SliceRule};
 use crate::mesh::Sides;
 use crate::request::Request;
 
@@ -109,12 +109,13 @@ fn find_in_any_order(grid: &Grid, request: &Request, pick: &mut dyn Pick) -> Opt
     }
 }
 
-/// The request and what it folds into ([`Trials`]), by the rules of a description.
+/// The request and what it folds into ([`Layouts`]), by the rules of a description.
 pub(crate) struct Folded<'a>(pub(crate) Option<&'a Description>);
 
 impl Shapes for Folded<'_> {
     fn find(self, grid: &Grid, request: &Request, pick: &mut impl Pick) -> Option<Block> {
-        let mut trials = Trials::new(SliceRule::Folded, self.0, grid, request, request.shape);
+        let mut trials =
+            Layouts::new(SliceRule::Folded, self.0, grid).trials(request, request.shape);
         trials.find_map(|trial| {
             let sides = &trial.sides[..grid.dimensions()];
             if grid.is_plane() {

@@ -82,7 +82,7 @@ use super::{Draft, Request, Site, Workspace};
 use crate::error::Refusal;
 use crate::grid::Grid;
 use crate::machine::parts::Part;
-use crate::machine::{DESCRIBED_MAX, Description, Extents, SliceRule, Trials, parts, volume};
+use crate::machine::{DESCRIBED_MAX, Description, Extents, SliceRule, Layouts, parts, volume};
 use crate::occupancy::Occupancy;
 use crate::word::{WORD_BITS, bits_from, ones};
 
@@ -101,8 +101,8 @@ pub(super) fn slice(
     let cube = machine.and_then(Description::cube_extents);
     let cube = cube.ok_or(Refusal::NeverFits)?;
     let cubes = grid.nodes() / volume(cube);
-    let lays = SliceRule::InCubes { fold };
-    let mut trials = Trials::new(lays, machine, grid, request, request.shape);
+    let rule = SliceRule::InCubes { fold };
+    let mut trials = Layouts::new(rule, machine, grid).trials(request, request.shape);
     if trials.any(|trial| touched(&trial.sides, cube) <= cubes) {
         Ok(request.shape.area())
     } else {
@@ -126,8 +126,8 @@ pub(super) fn propose(
         return false;
     };
     let mut search = Search::new(site.occupancy, cube, count, workspace.list, draft);
-    let lays = SliceRule::InCubes { fold };
-    for trial in Trials::new(lays, machine, site.grid(), request, request.shape) {
+    let rule = SliceRule::InCubes { fold };
+    for trial in Layouts::new(rule, machine, site.grid()).trials(request, request.shape) {
         draft.poll();
         let steps = machine.map_or([1; DESCRIBED_MAX], |of| of.steps(&trial.sides));
         let Some(offset) = search.best_offset(&trial.sides, &steps, draft) else {

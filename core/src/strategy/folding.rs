@@ -60,7 +60,7 @@
 use super::{Draft, Request, Site, Workspace};
 use crate::error::Refusal;
 use crate::grid::{Block, Grid};
-use crate::machine::{Description, SliceRule, Trials};
+use crate::machine::{Description, Layouts, SliceRule};
 use crate::search::boxes::First;
 use crate::search::columns::Scratch;
 use crate::search::shapes::{Folded, Shapes};
@@ -71,7 +71,7 @@ pub(super) fn folded(
     grid: &Grid,
     machine: Option<&Description>,
 ) -> Result<u32, Refusal> {
-    let mut trials = Trials::new(SliceRule::Folded, machine, grid, request, request.shape);
+    let mut trials = Layouts::new(SliceRule::Folded, machine, grid).trials(request, request.shape);
     let fits = trials.any(|trial| {
         let mut both = trial.sides.iter().zip(grid.sides());
         both.all(|(side, of)| side <= of)

@@ -3,29 +3,22 @@
 
 use crate::error::Refusal;
 use crate::grid::{Grid, Shape};
-use crate::machine::{Description, Forms, Trials, demanded_rings};
+use crate::machine::{Description, Layouts, SliceRule, demanded_rings};
 use crate::request::{Flags, Request};
 use crate::strategy::facts::RULED;
-use crate::strategy::{AnyStrategy, Draft, Site, StrategyKind};
-
-/// What the rules are about.
-#[derive(Clone, Copy)]
-struct Served<'a> {
-    kind: StrategyKind,
-    grid: &'a Grid,
-    machine: Option<&'a Description>,
-}
+use crate::strategy::{AnyStrategy, Draft, Site};
 
 impl<'m> AnyStrategy<'m> {
-    const fn served<'a>(&self, grid: &'a Grid) -> Served<'a>
+    fn layouts<'a>(&self, grid: &'a Grid) -> Layouts<'a>
     where
         'm: 'a,
     {
-        Served {
-            kind: self.kind(),
-            grid,
-            machine: self.machine(),
-        }
+        Layouts::new(self.kind(), self.machine(), grid)
+    }
+
+    /// Whether the strategy is asked for a number of processors as it is.
+    fn needs_no_shape(&self, request: &Request) -> bool {
+        request.flags.contains(Flags::CHIPS) && self.kind().counts_processors()
     }
 
     /// Whether there are rules for this request.
@@ -37,8 +30,8 @@ impl<'m> AnyStrategy<'m> {
     /// The demand of a request for which there are rules.
     #[inline(never)]
     pub(super) fn ruled_demand(&self, grid: &Grid, request: &Request) -> Result<u32, Refusal> {
-        let served = self.served(grid);
-        if served.needs_no_shape(request) {
+        let layouts = self.layouts(grid);
+        if self.needs_no_shape(request) {
             return if request.flags.intersects(Flags::ALL_RINGS) {
                 Err(Refusal::NoRing)
             } else {
@@ -52,17 +45,17 @@ impl<'m> AnyStrategy<'m> {
                 refusal = next;
             }
         };
-        for shape in served.forms(request) {
+        for shape in layouts.forms(request) {
             if shape.area() == 0 {
                 return Err(Refusal::EmptyRequest);
             }
-            let mut trials = served.trials(request, shape);
+            let mut trials = layouts.trials(request, shape);
             if request.flags.intersects(Flags::ALL_RINGS) && trials.next().is_none() {
                 refuse(Refusal::NoRing);
                 continue;
             }
             // A later form may take fewer processors if the strategy rounds extents up.
-            if served.each_of_form(request, shape, &mut |request| {
+            if each_of_form(layouts, request, shape, &mut |request| {
                 match self.chosen_demand(grid, request) {
                     Ok(demand) => least = least.min(demand),
                     Err(next) => refuse(next),
@@ -87,14 +80,14 @@ impl<'m> AnyStrategy<'m> {
         draft: &mut Draft<'_, '_>,
     ) -> bool {
         let grid = site.grid();
-        let served = self.served(grid);
-        if served.needs_no_shape(request) {
+        if self.needs_no_shape(request) {
             return self.search(site, request, draft);
         }
+        let layouts = self.layouts(grid);
         // The demand of a single form is known.
         let several = request.flags.intersects(RULED);
-        for shape in served.forms(request) {
-            if served.each_of_form(request, shape, &mut |request| {
+        for shape in layouts.forms(request) {
+            if each_of_form(layouts, request, shape, &mut |request| {
                 (!several || self.chosen_demand(grid, request).is_ok())
                     && self.search(site, request, draft)
             }) {
@@ -105,54 +98,39 @@ impl<'m> AnyStrategy<'m> {
     }
 }
 
-impl Served<'_> {
-    /// Whether the strategy is asked for a number of processors as it is.
-    fn needs_no_shape(&self, request: &Request) -> bool {
-        request.flags.contains(Flags::CHIPS) && self.kind.counts_processors()
+/// Calls `attempt` with what a strategy that knows no rules may be asked for, until it returns
+/// true.
+fn each_of_form(
+    layouts: Layouts<'_>,
+    request: &Request,
+    shape: Shape,
+    attempt: &mut dyn FnMut(&Request) -> bool,
+) -> bool {
+    let mut request = Request {
+        shape,
+        flags: request.flags.difference(Flags::CHIPS),
+        ..*request
+    };
+    if layouts
+        .description
+        .is_some_and(|machine| !machine.rotates())
+    {
+        request.flags |= Flags::FIXED_ORIENTATION;
     }
-
-    fn forms<'a>(&'a self, request: &'a Request) -> Forms<'a> {
-        Forms::new(self.machine, self.grid, request, self.kind.lays().turns())
+    let knows_rings = matches!(layouts.rule, SliceRule::Folded | SliceRule::InCubes { .. });
+    if knows_rings || demanded_rings(&request, shape) == 0 {
+        return attempt(&request);
     }
-
-    fn trials(&self, request: &Request, shape: Shape) -> Trials<'_> {
-        Trials::new(self.kind.lays(), self.machine, self.grid, request, shape)
-    }
-
-    /// Calls `attempt` with what a strategy that knows no rules may be asked for, until it returns
-    /// true.
-    fn each_of_form(
-        &self,
-        request: &Request,
-        shape: Shape,
-        attempt: &mut dyn FnMut(&Request) -> bool,
-    ) -> bool {
-        let mut request = Request {
-            shape,
-            flags: request.flags.difference(Flags::CHIPS),
-            ..*request
-        };
-        if self.machine.is_some_and(|machine| !machine.rotates()) {
-            request.flags |= Flags::FIXED_ORIENTATION;
-        }
-        let knows_rings = matches!(
-            self.kind,
-            StrategyKind::Cubes { .. } | StrategyKind::Folding
-        );
-        if knows_rings || demanded_rings(&request, shape) == 0 {
-            return attempt(&request);
-        }
-        // One after the other the orders in which the rings close.
-        self.trials(&request, shape).any(|trial| {
-            let shape = Shape::new(&trial.sides[..self.grid.dimensions()]);
-            let flags = request.flags.difference(Flags::ALL_RINGS) | Flags::FIXED_ORIENTATION;
-            shape.is_ok_and(|shape| {
-                attempt(&Request {
-                    shape,
-                    flags,
-                    ..request
-                })
+    // One after the other the orders in which the rings close.
+    layouts.trials(&request, shape).any(|trial| {
+        let shape = Shape::new(&trial.sides[..layouts.grid.dimensions()]);
+        let flags = request.flags.difference(Flags::ALL_RINGS) | Flags::FIXED_ORIENTATION;
+        shape.is_ok_and(|shape| {
+            attempt(&Request {
+                shape,
+                flags,
+                ..request
             })
         })
-    }
+    })
 }

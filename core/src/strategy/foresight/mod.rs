@@ -17,7 +17,7 @@ use super::{Draft, Site, Workspace};
 use crate::checkpoint::{Reader, RestoreError, Writer};
 use crate::grid::Shape;
 use crate::grid::{Block, Grid};
-use crate::machine::{Description, Forms, may_turn};
+use crate::machine::{Description, Layouts, SliceRule, may_turn};
 use crate::occupancy::Occupancy;
 use crate::request::Flags;
 use crate::request::{Request, Ticks};
@@ -199,8 +199,8 @@ impl Foresight {
             let form = Request::new(*shape).with_flags(flags);
             in_any_order(&form, grid).is_ok()
         };
-        let mut forms = Forms::new(machine, grid, request, true);
-        let shape = forms.find(fits)?;
+        let layouts = Layouts::new(SliceRule::Folded, machine, grid);
+        let shape = layouts.forms(request).find(fits)?;
         Some(Wanted { shape, may_rotate })
     }
 

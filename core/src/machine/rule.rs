@@ -1,0 +1,36 @@
+//! How strategies lay the shapes of requests: [`SliceRule`].
+
+/// How a strategy lays the shape of a request: what a slice of it may look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SliceRule {
+    /// Its jobs hold processors anywhere, and have no shape.
+    Anywhere,
+    /// Its jobs hold connected processors. The search for them begins with the shape.
+    Connected,
+    /// In several blocks.
+    InBlocks,
+    /// As a box.
+    Box {
+        /// Whether the extents may lie along other dimensions than those for which they are named.
+        turns: bool,
+        /// Whether it keeps to the sides that it is asked for, so that a demand for rings makes
+        /// sense.
+        rings: bool,
+    },
+    /// As a box, or folded.
+    Folded,
+    /// In cubes that optical switches join.
+    InCubes {
+        /// Whether it may be folded.
+        fold: bool,
+    },
+}
+
+impl SliceRule {
+    /// Whether it turns requests that may be turned, so that the order of the extents does not
+    /// matter.
+    pub(crate) const fn turns(self) -> bool {
+        !matches!(self, SliceRule::Box { turns: false, .. })
+    }
+}
