@@ -190,6 +190,8 @@ impl Report<'_> {
         groups.extend(fails.then_some(FAILURES));
         let mut groups: Vec<_> = groups.iter().map(|group| group.to_vec()).collect();
         let kills = self.scenario.plan.kill_at_estimate;
+        let reasons = self.scenario.plan.reasons;
+        groups.extend(reasons.then(|| REASONS.to_vec()));
         groups.extend(kills.then(|| vec![Metric::KilledShare]));
         if !self.metrics.is_empty() {
             groups = self.metrics.chunks(4).map(<[Metric]>::to_vec).collect();
@@ -593,6 +595,15 @@ const DISPERSAL: [Metric; 4] = [
     Metric::Blocks,
     Metric::ContiguousShare,
     Metric::BoundingBoxShare,
+];
+
+/// Shown where it is measured why jobs wait.
+const REASONS: [Metric; 5] = [
+    Metric::WaitTurn,
+    Metric::WaitFree,
+    Metric::WaitFragmented,
+    Metric::WaitReservation,
+    Metric::WaitUntried,
 ];
 
 /// Shown where something fails.

@@ -124,6 +124,9 @@ pub struct Experiment {
     /// Whether the largest slice that could be placed is measured, with a search after each change.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub largest: bool,
+    /// Whether it is measured why jobs wait, with a few searches for each of them after each change.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub reasons: bool,
     /// Whether a job ends when it has run for its estimate since its latest start.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub kill_at_estimate: bool,
@@ -358,6 +361,7 @@ impl Experiment {
             backlog: None,
             failures: None,
             largest: false,
+            reasons: false,
             kill_at_estimate: false,
             slowdown_threshold: SLOWDOWN_THRESHOLD,
             replications: Replications::Fixed(1),
@@ -468,6 +472,7 @@ impl Experiment {
             measured,
             backlog: self.backlog,
             largest: self.largest,
+            reasons: None,
             kill_at_estimate: self.kill_at_estimate,
             slowdown_threshold: unit.ticks(threshold),
             failures: self.timeline(replication)?,

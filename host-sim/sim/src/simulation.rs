@@ -94,6 +94,7 @@ mod phases_of_messages;
 mod placement;
 mod present;
 mod queue;
+mod reasons;
 mod record;
 mod state;
 mod tally;
@@ -104,9 +105,10 @@ pub use contention::Contention;
 pub use execution::{Completion, EventKey, Execution, FixedService, MessageSums, Start};
 pub use interrupt::{Interrupted, Moment, run_until};
 pub use measured::{Conditions, Measured};
-pub use observer::{Interruption, JobRecord, Observer, PlaceEvent, Seen};
+pub use observer::{Interruption, JobRecord, Observer, PlaceEvent, Seen, Waits};
 pub use phases::Phases;
 pub use phases_of_messages::PhasesOfMessages;
+use reasons::Reasons;
 use state::State;
 pub use tally::Fnv1a;
 
@@ -291,7 +293,9 @@ struct Run<'b, J> {
     /// Jobs arrive as soon as fewer than this wait; `None`: at their own times.
     backlog: Option<NonZero<u32>>,
     largest: bool,
-    /// Whether a change was made since it was measured.
+    /// Why jobs wait, if that is measured.
+    reasons: Option<Reasons>,
+    /// Whether a change was made since these were measured.
     has_changed: bool,
 }
 
@@ -317,6 +321,7 @@ impl<'b, J: Iterator<Item = Job>> Run<'b, J> {
             let _ = backend.requeue(&[], 0, &mut |_, _| {})?;
         }
         let (backlog, largest) = (conditions.backlog, conditions.largest);
+        let reasons = conditions.reasons.map(Reasons::new);
         let mut state = State::new(machine, conditions, observer);
         let next = jobs.next().map(|job| (state.sequence(), job));
         let mut run = Run {
@@ -333,6 +338,7 @@ impl<'b, J: Iterator<Item = Job>> Run<'b, J> {
             next,
             backlog,
             largest,
+            reasons,
             has_changed: true,
         };
         run.set_spares_aside()?;
@@ -387,13 +393,13 @@ impl<'b, J: Iterator<Item = Job>> Run<'b, J> {
         });
         if let Some(completion) = self.execution.complete_before(limit) {
             if self.state.completes(&completion) {
-                self.measure_largest(completion.key.at)?;
+                self.measure_until(completion.key.at)?;
                 self.depart(completion)?;
             }
         } else if event.is_none() {
             return Ok(false);
         } else {
-            self.measure_largest(limit.at)?;
+            self.measure_until(limit.at)?;
             if event == failure {
                 self.fail()?;
             } else {
@@ -404,14 +410,27 @@ impl<'b, J: Iterator<Item = Job>> Run<'b, J> {
         Ok(true)
     }
 
-    /// Measures the largest slice that could be placed until the next event, if it may have
-    /// changed.
+    /// Measures what is the same until the next event.
     #[inline]
-    fn measure_largest(&mut self, next: Ticks) -> Result<(), SimulationError> {
-        if !self.largest || !self.has_changed || next <= self.state.now {
+    fn measure_until(&mut self, next: Ticks) -> Result<(), SimulationError> {
+        if next <= self.state.now {
             return Ok(());
         }
-        self.has_changed = false;
+        let has_changed = std::mem::take(&mut self.has_changed);
+        if self.largest && has_changed {
+            self.measure_largest()?;
+        }
+        if let Some(reasons) = &mut self.reasons {
+            if has_changed {
+                reasons.read(self.backend)?;
+            }
+            reasons.add_until(next, &mut self.state, &self.kept);
+        }
+        Ok(())
+    }
+
+    /// Measures the largest slice that could be placed.
+    fn measure_largest(&mut self) -> Result<(), SimulationError> {
         match self.backend.query(&Query::Largest)? {
             Ok(Answer::Largest(report)) => {
                 self.state.set_largest(report.processors);

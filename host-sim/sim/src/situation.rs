@@ -18,7 +18,7 @@ mod reason;
 mod twin;
 
 pub use departures::{Departures, Earliest, TRIES_MAX};
-pub use reason::Reason;
+pub use reason::{Cause, Reason};
 
 /// Asks a controller, wherever it runs: [`Backend::query`](crate::backend::Backend::query), or a
 /// client of a board.

@@ -36,6 +36,9 @@ struct JobRow<'r> {
     finish_time: Option<String>,
     /// Time from arrival to first allocation.
     waiting_time: Option<String>,
+    /// What the waiting time was for, in the order of `host-sim list metrics`, as fragmented=12.5,
+    /// separated by blanks; only with `--reasons`. The parts add up to it.
+    waiting_reasons: String,
     /// Time from arrival to departure.
     turnaround_time: Option<String>,
     /// `turnaround_time` / `execution_time`.
@@ -95,6 +98,8 @@ pub(super) fn row(run: &RunOf<'_>, record: &JobRecord<'_>) -> Vec<u8> {
     } else {
         job.request.shape.to_string()
     };
+    let waits = record.waits.iter();
+    let waits = waits.map(|(cause, span)| format!("{}={}", cause.name(), decimal(span, unit)));
     let workload = match &experiment.workload {
         Workload::Synthetic(_) => "synthetic".into(),
         Workload::Log(log) => log.path.file_name().unwrap_or_default().to_string_lossy(),
@@ -113,6 +118,7 @@ pub(super) fn row(run: &RunOf<'_>, record: &JobRecord<'_>) -> Vec<u8> {
         execution_time: time(execution),
         finish_time: time(end),
         waiting_time: time(span(arrival, start)),
+        waiting_reasons: waits.collect::<Vec<_>>().join(" "),
         turnaround_time: time(turnaround),
         stretch,
         allocated_resources: processors::text(&processors::intervals(

@@ -184,6 +184,7 @@ fn every_field_of_an_experiment_makes_another_point() {
     add(&|experiment| experiment.failures = failures(Restart::Elsewhere, None));
     add(&|experiment| experiment.failures = failures(Restart::Elsewhere, checkpoint));
     add(&|experiment| experiment.largest = true);
+    add(&|experiment| experiment.reasons = true);
     add(&|experiment| experiment.kill_at_estimate = true);
     add(&|experiment| experiment.slowdown_threshold *= 2.0);
     add(&|experiment| experiment.replications = Replications::Fixed(3));

@@ -5,7 +5,7 @@ use meshalloc::StrategyKind;
 use super::execution::execution;
 use super::{Experiment, ExperimentError, Progress};
 use crate::backend::{Around, Backend, BackendError, Backends};
-use crate::simulation::{self, Execution, Observer, RunResult, Seen};
+use crate::simulation::{self, Conditions, Execution, Observer, RunResult, Seen};
 
 /// Runs one replication of one strategy; errors are those of [`run`](super::run).
 pub fn run_once(
@@ -65,10 +65,14 @@ pub fn run_observed<'o>(
     progress: &'o dyn Progress,
     observer: &'o mut dyn Observer,
 ) -> Result<Ended, ExperimentError> {
-    let conditions = experiment.conditions(replication)?;
     let configuration = experiment.configuration(strategy, replication);
     let description = experiment.description.as_ref();
     let description = description.map(|description| &description.description);
+    let served = (configuration, description.copied());
+    let conditions = Conditions {
+        reasons: experiment.reasons.then_some(served),
+        ..experiment.conditions(replication)?
+    };
     let workload = &experiment.workload;
     let mut jobs = workload.jobs(experiment.seed, replication)?;
     let mut execution = execution(workload, experiment.machine)?;

@@ -233,6 +233,7 @@ impl Scenario {
             backlog: settings.backlog,
             failures,
             largest: settings.largest.unwrap_or(false),
+            reasons: settings.reasons.unwrap_or(false),
             kill_at_estimate,
             slowdown_threshold: threshold.unwrap_or(SLOWDOWN_THRESHOLD),
             replications,

@@ -2,7 +2,7 @@
 
 use std::num::NonZero;
 
-use meshalloc::Ticks;
+use meshalloc::{Configuration, Description, Ticks};
 
 use crate::failures::Timeline;
 use crate::metrics::SLOWDOWN_THRESHOLD;
@@ -23,6 +23,9 @@ pub struct Conditions {
     pub slowdown_threshold: Ticks,
     /// Whether a job ends when it has run for its estimate since its latest start.
     pub kill_at_estimate: bool,
+    /// If given, it is measured why jobs wait on the controller of this configuration, and of the
+    /// description of the machine, if it has one.
+    pub reasons: Option<(Configuration, Option<Description>)>,
     /// What fails in the run and is repaired; jobs then have service times.
     pub failures: Option<Timeline>,
 }
@@ -36,6 +39,7 @@ impl From<Measured> for Conditions {
             largest: false,
             slowdown_threshold: TimeUnit::Second.ticks(SLOWDOWN_THRESHOLD),
             kill_at_estimate: false,
+            reasons: None,
             failures: None,
         }
     }

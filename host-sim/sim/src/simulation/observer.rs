@@ -2,7 +2,25 @@
 
 use meshalloc::{Block, Refusal, Ticks};
 
+use crate::situation::Cause;
 use crate::workload::Job;
+
+/// How long a job has waited for each [`Cause`], in ticks, before its first start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waits([Ticks; Cause::ALL.len()]);
+
+impl Waits {
+    /// It has waited for this.
+    pub(super) const fn add(&mut self, cause: Cause, span: Ticks) {
+        self.0[cause as usize] += span;
+    }
+
+    /// The causes for which it has waited, and how long, in ticks.
+    pub fn iter(&self) -> impl Iterator<Item = (Cause, Ticks)> + '_ {
+        let all = Cause::ALL.into_iter().zip(self.0);
+        all.filter(|&(_, span)| span > 0)
+    }
+}
 
 /// A job of a run, when it leaves, or as it is at the end of the run.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +45,8 @@ pub struct JobRecord<'r> {
     pub lost: Ticks,
     /// Whether it ends at its estimate, before its work is done.
     pub is_killed: bool,
+    /// For what it waited, if that is measured.
+    pub waits: &'r Waits,
     /// The processors it held, those beyond its request included.
     pub held: u32,
     /// The blocks it held, in the order of the grant; if it started again, those of the last time.

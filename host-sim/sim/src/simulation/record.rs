@@ -2,7 +2,7 @@
 
 use meshalloc::{Block, Refusal, Ticks};
 
-use super::observer::JobRecord;
+use super::observer::{JobRecord, Waits};
 use crate::workload::Job;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +40,8 @@ pub(super) struct Record {
     pub(super) left: Ticks,
     /// Whether it ends at its estimate, before its work is done.
     pub(super) is_killed: bool,
+    /// For what it has waited before its first start, if that is measured.
+    pub(super) waits: Waits,
     /// The time of an interruption after which it has not started yet.
     pub(super) interrupted: Option<Ticks>,
     pub(super) restarts: u32,
@@ -67,6 +69,7 @@ impl Record {
             order: 0,
             left: job.work.service().unwrap_or(0),
             is_killed: false,
+            waits: Waits::default(),
             interrupted: None,
             restarts: 0,
             until_restart: 0,
@@ -114,6 +117,7 @@ impl Record {
             restarts: self.restarts,
             lost: self.lost,
             is_killed: self.is_killed,
+            waits: &self.waits,
             held: self.held,
             blocks: &self.blocks,
             refused,

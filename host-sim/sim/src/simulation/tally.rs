@@ -7,6 +7,7 @@ use super::measured::Conditions;
 use super::record::Record;
 use crate::dispersal::Dispersal;
 use crate::metrics::{Metric, Refusals, RunValues};
+use crate::situation::Cause;
 use crate::statistics::{Delays, Moments, Trend};
 use crate::workload::TimeUnit;
 
@@ -77,6 +78,8 @@ pub(super) struct Tally {
     pub(super) refused: Refusals,
     /// What the controller took for submit and release of measured jobs, in seconds, if measured.
     pub(super) search_seconds: Option<f64>,
+    /// For what they waited, in ticks, if that is measured.
+    waits: Option<[u128; Cause::ALL.len()]>,
     /// Jobs that ended at their estimates, if jobs may.
     killed: Option<u64>,
     /// Of interrupted jobs, if anything fails.
@@ -98,6 +101,7 @@ impl Tally {
     pub(super) fn new(conditions: &Conditions) -> Self {
         Tally {
             slowdown_threshold: conditions.slowdown_threshold,
+            waits: conditions.reasons.map(|_| [0; _]),
             killed: conditions.kill_at_estimate.then_some(0),
             interrupted: conditions.failures.as_ref().map(|_| Interrupted::default()),
             ..Tally::default()
@@ -126,6 +130,11 @@ impl Tally {
         self.held += u64::from(record.held);
         self.last_departure = self.last_departure.max(now);
         self.messages += messages;
+        if let Some(waits) = &mut self.waits {
+            for (cause, span) in record.waits.iter() {
+                waits[cause as usize] += u128::from(span);
+            }
+        }
         if let Some(killed) = &mut self.killed {
             *killed += u64::from(record.is_killed);
         }
@@ -152,6 +161,7 @@ impl Tally {
         let of_jobs = |of: &Moments| of.mean().map(|mean| mean / each);
         let time = |ticks: Option<f64>| ticks.map(|ticks| ticks / each);
         let mean = |sum: f64| (jobs > 0).then(|| sum / jobs as f64);
+        let waits = |cause: Cause| mean(self.waits?[cause as usize] as f64 / each);
         let of_messages = |sum: u64| part(sum, self.messages.count);
         let nodes = f64::from(machine.nodes());
         let of_time = |of: fn(&Edge) -> u128| Some(self.share(machine, of)? * nodes);
@@ -208,6 +218,14 @@ impl Tally {
                 let hours = TimeUnit::Second.ticks_each() as f64 * 3600.0;
                 Some(self.interrupted.as_ref()?.lost as f64 / hours)
             }
+            Metric::WaitFaults => waits(Cause::Faults),
+            Metric::WaitTurn => waits(Cause::NotItsTurn),
+            Metric::WaitFree => waits(Cause::TooFewFree),
+            Metric::WaitRing => waits(Cause::RingNotFree),
+            Metric::WaitFragmented => waits(Cause::Fragmented),
+            Metric::WaitReservation => waits(Cause::BehindReservation),
+            Metric::WaitUntried => waits(Cause::Untried),
+            Metric::WaitTable => waits(Cause::TableFull),
             Metric::KilledShare => part(self.killed?, jobs),
             Metric::MessageLatency => of_messages(self.messages.latency).map(|mean| mean / each),
             Metric::Hops => of_messages(self.messages.hops),

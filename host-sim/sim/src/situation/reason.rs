@@ -2,8 +2,9 @@
 
 use std::fmt;
 use std::num::NonZeroU64;
+use std::ops::Range;
 
-use meshalloc::{ConfigureError, Flags, JobId, Refusal, Request, SchedulerKind, Ticks};
+use meshalloc::{ConfigureError, Flags, JobId, Refusal, SchedulerKind, Ticks};
 use serde::{Serialize, Serializer};
 
 use super::twin::Twin;
@@ -102,6 +103,76 @@ impl fmt::Display for Reason {
     }
 }
 
+/// What kept a job waiting: the kind of a [`Reason`], or a full table. Its discriminant is its place
+/// in [`Cause::ALL`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// [`Reason::NeverFits`].
+    NeverFits,
+    /// [`Reason::Faults`].
+    Faults,
+    /// [`Reason::NotItsTurn`].
+    NotItsTurn,
+    /// [`Reason::TooFewFree`].
+    TooFewFree,
+    /// [`Reason::RingNotFree`].
+    RingNotFree,
+    /// [`Reason::Fragmented`].
+    Fragmented,
+    /// [`Reason::BehindReservation`].
+    BehindReservation,
+    /// [`Reason::Untried`].
+    Untried,
+    /// The controller had no room for the job yet.
+    TableFull,
+}
+
+impl Cause {
+    /// All of them.
+    pub const ALL: [Cause; 9] = [
+        Cause::NeverFits,
+        Cause::Faults,
+        Cause::NotItsTurn,
+        Cause::TooFewFree,
+        Cause::RingNotFree,
+        Cause::Fragmented,
+        Cause::BehindReservation,
+        Cause::Untried,
+        Cause::TableFull,
+    ];
+
+    /// Its name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Cause::NeverFits => "never-fits",
+            Cause::Faults => "faults",
+            Cause::NotItsTurn => "not-its-turn",
+            Cause::TooFewFree => "too-few-free",
+            Cause::RingNotFree => "ring-not-free",
+            Cause::Fragmented => "fragmented",
+            Cause::BehindReservation => "behind-reservation",
+            Cause::Untried => "untried",
+            Cause::TableFull => "table-full",
+        }
+    }
+}
+
+impl Reason {
+    /// Its kind.
+    pub const fn cause(self) -> Cause {
+        match self {
+            Reason::NeverFits { .. } => Cause::NeverFits,
+            Reason::Faults { .. } => Cause::Faults,
+            Reason::NotItsTurn { .. } => Cause::NotItsTurn,
+            Reason::TooFewFree { .. } => Cause::TooFewFree,
+            Reason::RingNotFree => Cause::RingNotFree,
+            Reason::Fragmented { .. } => Cause::Fragmented,
+            Reason::BehindReservation { .. } => Cause::BehindReservation,
+            Reason::Untried => Cause::Untried,
+        }
+    }
+}
+
 impl Situation<'_> {
     /// Why this job waits. `None` if it does not wait.
     ///
@@ -116,31 +187,56 @@ impl Situation<'_> {
         let Some(place) = self.waiting.iter().position(|other| other.job == job) else {
             return Ok(None);
         };
-        let request = self.waiting[place].request;
-        let mut storage = self.storage();
-        let mut twin = self.twin(&mut storage)?;
-        Ok(Some(self.reason(place, &request, &mut twin)))
+        Ok(self.reasons_at(place..place + 1)?.pop())
     }
 
-    fn reason(&self, place: usize, request: &Request, twin: &mut Twin<'_>) -> Reason {
-        let needs = match twin.allocator.demand(request) {
-            Ok(needs) => needs,
-            Err(refusal) => return Reason::NeverFits { refusal },
+    /// Why each of the waiting jobs waits, in the order of the queue.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Situation::why`].
+    ///
+    /// # Time complexity
+    ///
+    /// That of a few decisions of the strategy for each waiting job.
+    pub fn reasons(&self) -> Result<Vec<Reason>, ConfigureError> {
+        self.reasons_at(0..self.waiting.len())
+    }
+
+    fn reasons_at(&self, places: Range<usize>) -> Result<Vec<Reason>, ConfigureError> {
+        let mut storage = self.storage();
+        let mut twin = self.twin(&mut storage)?;
+        let waiting = &self.waiting[places.clone()];
+        // First on the empty machine, then with its faults, then with the jobs that run.
+        let never = |request| match twin.allocator.demand(request) {
+            Ok(_) if twin.allocator.fits(request) => None,
+            Ok(_) => Some(Refusal::NeverFits),
+            Err(refusal) => Some(refusal),
         };
-        if !twin.allocator.fits(request) {
-            let refusal = Refusal::NeverFits;
-            return Reason::NeverFits { refusal };
-        }
+        let refusals = waiting.iter().map(|waiting| &waiting.request).map(never);
+        let refusals: Vec<_> = refusals.collect();
         twin.fail(&self.faulty);
-        if !twin.allocator.fits(request) {
-            let faulty = self.faulty.len() as u32;
-            return Reason::Faults { faulty };
-        }
-        let ahead = self.tried_before(place);
-        if ahead > 0 {
-            return Reason::NotItsTurn { ahead };
-        }
+        let faulty = self.faulty.len() as u32;
+        let mut fits = |waiting: &Waiting| faulty == 0 || twin.allocator.fits(&waiting.request);
+        let is_blocked: Vec<_> = waiting.iter().map(|waiting| !fits(waiting)).collect();
         self.running.iter().for_each(|job| twin.hold(&job.blocks));
+        let before = self.tried_before();
+        let known = refusals.into_iter().zip(is_blocked);
+        let reasons = places.zip(known).map(|(place, known)| match known {
+            (Some(refusal), _) => Reason::NeverFits { refusal },
+            (None, true) => Reason::Faults { faulty },
+            (None, false) => match before[place] {
+                0 => self.now(place, &mut twin),
+                ahead => Reason::NotItsTurn { ahead },
+            },
+        });
+        Ok(reasons.collect())
+    }
+
+    /// Why the job at this place of the queue does not run now, though its turn has come.
+    fn now(&self, place: usize, twin: &mut Twin<'_>) -> Reason {
+        let request = &self.waiting[place].request;
+        let needs = twin.allocator.demand(request).unwrap_or(u32::MAX);
         let free = twin.allocator.occupancy().free();
         let ahead = place as u32;
         if needs > free {
@@ -163,20 +259,27 @@ impl Situation<'_> {
         }
     }
 
-    /// The waiting jobs of which all have to be granted before the scheduler tries the one at this
-    /// place of the queue.
-    fn tried_before(&self, place: usize) -> u32 {
-        let estimate = |of: &Waiting| of.request.estimate.map_or(Ticks::MAX, NonZeroU64::get);
-        let key = |at: usize| (estimate(&self.waiting[at]), at);
-        let count = match self.configuration.scheduler {
-            SchedulerKind::Fcfs => place,
+    /// For each place of the queue the number of waiting jobs of which all have to be granted before
+    /// the scheduler tries the job there.
+    fn tried_before(&self) -> Vec<u32> {
+        let places = 0..self.waiting.len();
+        match self.configuration.scheduler {
+            SchedulerKind::Fcfs => places.map(|place| place as u32).collect(),
             SchedulerKind::ShortestJobFirst { .. } => {
-                let others = 0..self.waiting.len();
-                others.filter(|&other| key(other) < key(place)).count()
+                let estimate = |&place: &usize| {
+                    let estimate = self.waiting[place].request.estimate;
+                    estimate.map_or(Ticks::MAX, NonZeroU64::get)
+                };
+                let mut order: Vec<_> = places.collect();
+                order.sort_by_key(estimate);
+                let mut before = vec![0; order.len()];
+                for (count, place) in (0..).zip(order) {
+                    before[place] = count;
+                }
+                before
             }
             // The others try jobs behind one that does not fit.
-            _ => 0,
-        };
-        count as u32
+            _ => vec![0; places.len()],
+        }
     }
 }
