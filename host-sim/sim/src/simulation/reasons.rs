@@ -8,7 +8,7 @@ use super::SimulationError;
 use super::record::Stage;
 use super::state::State;
 use crate::backend::{Backend, BackendError};
-use crate::situation::{Cause, Situation};
+use crate::situation::{Cause, Reason, Situation};
 
 /// For what each job waits in the controller, since its latest change.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl Reasons {
                 reason,
             })?;
         let jobs = situation.waiting.iter().map(|waiting| waiting.job);
-        let causes = reasons.into_iter().map(|reason| reason.cause());
+        let causes = reasons.into_iter().map(Reason::cause);
         self.waiting.clear();
         self.waiting.extend(jobs.zip(causes));
         Ok(())
