@@ -354,7 +354,7 @@ fn curves_have_axes() {
     fs::write(folder.path().join("log.swf"), log).unwrap();
     for (scenario, unit, known) in [
         (SCENARIO, "s", "5,000 s"),
-        ("--mesh 4x4 --swf log.swf --strategy ff,naive", "d", "100 d"),
+        ("--mesh 4x4 --log log.swf --strategy ff,naive", "d", "100 d"),
         ("--mesh 4x4 --batch 5 --strategy ff", "s", "0 s"),
     ] {
         page(folder.path(), scenario);

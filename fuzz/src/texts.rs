@@ -10,7 +10,7 @@ use meshalloc::{
 };
 use meshalloc_host_sim::replay;
 use meshalloc_sim::scenario::{Foreign, Study};
-use meshalloc_sim::workload::{Columns, Log, LogForm, LogOptions};
+use meshalloc_sim::workload::{Columns, Log, LogOptions};
 
 use crate::board;
 use crate::bytes::Bytes;
@@ -34,13 +34,10 @@ pub fn swf(bytes: &[u8]) {
         from: some(1, 100_000_000),
         to: some(2, 500_000_000),
         limit: some(3, 3).map(|limit| limit as usize),
-        form: match some(4, 1) {
-            Some(_) => LogForm::Csv(Columns::default()),
-            None => LogForm::Swf,
-        },
+        columns: some(4, 1).map(|_| Columns::default()),
         ..LogOptions::default()
     };
-    let Ok(log) = Log::from_reader(bytes.0, Path::new("any.swf"), options, machine) else {
+    let Ok(log) = Log::from_reader(bytes.0, Path::new("any"), options, machine) else {
         return;
     };
     let _ = (log.offered_load(), log.span(), log.whole_weeks());

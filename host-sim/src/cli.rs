@@ -150,7 +150,7 @@ const RUN_EXAMPLES: &str = "\
 Examples:
   host-sim run --strategy fsl,as --load .47
   host-sim run --cube k=4,n=3 --strategy tc,sniffing --batch 100 --service uniform:5,10
-  host-sim run --mesh 16x22 --swf log.swf.gz --partition 2 --format json
+  host-sim run --mesh 16x22 --log log.swf.gz --partition 2 --format json
   host-sim run --mesh 16x16 --strategy ff,as --pattern all-to-all --arrival-rate 0.00005
   host-sim run --scenario paper.toml --seed 7
   host-sim run --load .3..:.5:.05 --scheduler fcfs,easy --strategy ff,fsl --save out/loads
@@ -168,7 +168,7 @@ On several machines that share FOLDER, each runs one shard:
 const VIEW_EXAMPLES: &str = "\
 Examples:
   host-sim view --mesh 64x64 --strategy ff,as,fsl --load .5 --jobs 4000
-  host-sim view --mesh 10x10 --swf log.swf.gz --strategy ff,as,fsl --output log.html
+  host-sim view --mesh 10x10 --log log.swf.gz --strategy ff,as,fsl --output log.html
 
 A scenario file is TOML; its keys are the options above without the dashes, except --scenario,
 --output and --replace. A file for run works, too. These keys are ignored: replications,
@@ -203,7 +203,7 @@ of the address, A[n-1] .. A[0]. A grant on a two-dimensional mesh lists
 
 #[derive(Args, Debug)]
 struct ReplayArgs {
-    /// A file of operations, no log (see run --swf); nothing runs if a line is invalid. - is
+    /// A file of operations, no log (see run --log); nothing runs if a line is invalid. - is
     /// standard input, line by line
     #[arg(value_name = "OPS", value_hint = ValueHint::FilePath)]
     operations: PathBuf,
@@ -319,8 +319,7 @@ fn tip(error: &clap::Error) -> Option<String> {
     if error.kind() == ErrorKind::ArgumentConflict {
         let given = [argument, &error.get(ContextKind::PriorArg)?.to_string()];
         let is_given = |name| given.iter().any(|given| given.starts_with(name));
-        let is_of_log = is_given("--swf ") || is_given("--jobs-file ");
-        let is_load = is_of_log && is_given("--load ");
+        let is_load = is_given("--log ") && is_given("--load ");
         return is_load.then(|| "--log-load sets the load of a log".into());
     }
     if error.kind() != ErrorKind::UnknownArgument {
@@ -330,8 +329,7 @@ fn tip(error: &clap::Error) -> Option<String> {
     let option = match file.rsplit_once('.') {
         _ if argument.starts_with('-') => argument,
         Some((_, "toml")) => &format!("--scenario {argument}"),
-        Some((_, "swf")) => &format!("--swf {argument}"),
-        Some((_, "csv")) => &format!("--jobs-file {argument}"),
+        Some((_, "swf" | "csv")) => &format!("--log {argument}"),
         _ => return None,
     };
     let name = option.strip_prefix("--")?.split(' ').next()?;

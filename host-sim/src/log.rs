@@ -17,13 +17,12 @@ use crate::settings::{Format, FormatArgs, Given, Takes, only};
 use meshalloc_sim::statistics::Delays;
 use meshalloc_sim::wording::counted;
 use meshalloc_sim::workload::log::WEEK;
-use meshalloc_sim::workload::{Log, LogForm, LogJob, LogOptions, TimeUnit};
+use meshalloc_sim::workload::{Log, LogJob, TimeUnit};
 
 /// Which log, and on which machine.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct LogStatisticsArgs {
-    /// A log in the Standard Workload Format, or with --columns or the ending .csv or .csv.gz a
-    /// trace in CSV, plain or .gz; - reads standard input
+    /// A log in the Standard Workload Format or in CSV, plain or .gz; - reads standard input
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     file: PathBuf,
 
@@ -69,23 +68,6 @@ pub(crate) fn log(args: &LogStatisticsArgs, output: &mut dyn Write) -> Result<()
     settings.check_contradictions()?;
     let machine = settings.grid(settings.description()?.as_ref())?;
     let options = settings.window(machine)?;
-    let name = args.file.to_string_lossy().to_ascii_lowercase();
-    let is_csv = [".csv", ".csv.gz"].iter().any(|end| name.ends_with(end));
-    let options = LogOptions {
-        form: match (is_csv, settings.columns.clone()) {
-            (false, None) => LogForm::Swf,
-            (_, columns) => LogForm::Csv(columns.unwrap_or_default()),
-        },
-        ..options
-    };
-    if settings.partition.is_some() && options.form != LogForm::Swf {
-        return Err(
-            "--partition: a trace in CSV has no partitions (expected a log in the Standard \
-                    Workload Format)"
-                .to_owned()
-                .into(),
-        );
-    }
     if settings.wrap.is_some() && !settings.is_machine_named() {
         return Err("--wrap requires --mesh".to_owned().into());
     }

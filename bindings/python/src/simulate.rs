@@ -29,7 +29,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// A text about settings in words of Python: underscores in names, no dashes before them.
 fn in_python(text: &str) -> String {
     let mut words = text.to_owned();
-    // Longer names first: `jobs-file` contains `jobs`.
+    // Longer names first: `log` contains `jobs`.
     let mut all: Vec<_> = SETTINGS.iter().collect();
     all.sort_by_key(|setting| std::cmp::Reverse(setting.key.len()));
     for setting in all {

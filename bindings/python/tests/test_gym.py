@@ -131,7 +131,7 @@ def test_waiting_is_possible_only_while_something_runs():
 def test_jobs_that_fit_only_turned_are_refused(tmp_path):
     trace = tmp_path / "jobs.csv"
     trace.write_text("submit,run,shape\n0,10,8x2\n1,10,2x8\n2,10,2x2\n")
-    env = MeshEnv(mesh=(4, 8), window=1, jobs_file=trace)
+    env = MeshEnv(mesh=(4, 8), window=1, log=trace)
     ends, _, info = play(env, 1, possible)
     assert ends and info["results"]["agent"]["refused"] == {"never-fits": 1}
     trace.write_text("submit,run,shape\n0,10,8x2\n")
@@ -142,7 +142,7 @@ def test_jobs_that_fit_only_turned_are_refused(tmp_path):
 def test_an_episode_whose_jobs_can_never_run_is_truncated(tmp_path):
     (tmp_path / "down.csv").write_text("time,what,which,state\n0,node,5,down\n")
     (tmp_path / "jobs.csv").write_text("submit,run,shape\n1,10,2x2\n2,10,4x4\n")
-    env = MeshEnv(mesh=(4, 4), jobs_file=tmp_path / "jobs.csv", failures=tmp_path / "down.csv")
+    env = MeshEnv(mesh=(4, 4), log=tmp_path / "jobs.csv", failures=tmp_path / "down.csv")
     ends, is_truncated, info = play(env, 1, possible)
     assert not ends and is_truncated and "no job can run any more" in info["error"]
     with pytest.raises(meshalloc.Error, match="reset"):

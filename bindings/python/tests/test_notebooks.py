@@ -19,7 +19,7 @@ assert utilization["tree-collapsing"].gt(utilization[others].max(axis=1)).all()
 assert (internal["tree-collapsing"] == 0).all() and (internal[others] > 10).all(axis=None)
 """,
     "a-year-of-a-log": """
-assert results.settings["swf"] == str(log)
+assert results.settings["log"] == str(log)
 assert (table["utilization"] > 0.1).all() and table["utilization"].max() < 1
 assert waits.shape == (4, 4) and waits["naive"].mean() < waits["first-fit"].mean()
 """,

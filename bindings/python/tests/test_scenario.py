@@ -227,7 +227,7 @@ def test_what_ends_a_run():
     # Every scheduler takes a strategy of one's own.
     assert len(meshalloc.Scenario(scheduler="sjf", estimates="perfect", **SMALL).run(scan)) == 1
     with pytest.raises(meshalloc.ScenarioError, match="missing.swf"):
-        meshalloc.Scenario(mesh=(8, 8), swf="missing.swf").run()
+        meshalloc.Scenario(mesh=(8, 8), log="missing.swf").run()
 
 
 LONG = dict(mesh=(64, 64), load=0.3, jobs=16_000_000, replications=1)

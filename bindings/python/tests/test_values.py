@@ -175,7 +175,7 @@ def test_names_of_columns_and_times_of_a_trace(tmp_path):
     trace = tmp_path / "jobs.csv"
     trace.write_text("arrival,duration,shape\n0,10,2x2\n5,10,2x2\n")
     columns = {"submit": "arrival", "run": "duration"}
-    scenario = meshalloc.Scenario(mesh=(8, 8), jobs_file=trace, columns=columns, from_=2)
+    scenario = meshalloc.Scenario(mesh=(8, 8), log=trace, columns=columns, from_=2)
     assert scenario.settings["columns"] == "submit=arrival,run=duration"
     assert scenario.settings["from"] == 2
     assert scenario.run()["first-fit"]["decisions"] == 1
@@ -211,9 +211,9 @@ def test_errors_of_settings_have_words_of_python(settings, text):
 def test_a_frame_is_no_file():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"submit": [0], "run": [10], "processors": [4]})
-    text = r"`jobs_file` is a DataFrame \(expected the path of a file; a frame is written"
+    text = r"`log` is a DataFrame \(expected the path of a file; a frame is written"
     with pytest.raises(meshalloc.ScenarioError, match=text):
-        meshalloc.Scenario(mesh=(8, 8), jobs_file=frame)
+        meshalloc.Scenario(mesh=(8, 8), log=frame)
 
 
 def test_meanings_of_settings_have_words_of_python():

@@ -351,10 +351,10 @@ impl<'f> Reader<'f> {
             keys.insert(key.clone(), self.fill(&text(value), scope)?);
         }
         // A log takes the place of a synthetic workload.
-        if keys.contains_key("swf") {
+        if keys.contains_key("log") {
             let contradicts = |key: &String| {
-                let pair = Key::of(key).zip(Key::of("swf"));
-                pair.is_some_and(|(key, swf)| key.contradicts(swf))
+                let pair = Key::of(key).zip(Key::of("log"));
+                pair.is_some_and(|(key, log)| key.contradicts(log))
             };
             let fixed = self.file.fixed.keys();
             for key in fixed.filter(|key| contradicts(key)) {

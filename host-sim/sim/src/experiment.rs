@@ -385,8 +385,7 @@ impl Experiment {
                 *workload = workload.read(|request| self.is_legal(request))?;
             }
             Workload::Log(log) => {
-                let option = log.options.form.option();
-                *log = fill(log).map_err(|error| (option, error.into()))?;
+                *log = fill(log).map_err(|error| ("log", error.into()))?;
             }
         }
         if let Some(failures) = &mut read.failures {

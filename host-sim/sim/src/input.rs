@@ -58,6 +58,12 @@ impl<R: Read> Lines<R> {
         self.bytes
     }
 
+    /// The first bytes of the text, without its byte order mark; none where they cannot be read.
+    pub fn begin(&mut self) -> &[u8] {
+        let begin = self.reader.fill_buf().unwrap_or_default();
+        begin.strip_prefix(UTF8_MARK).unwrap_or(begin)
+    }
+
     /// Whether the input may have to be waited for.
     pub fn is_drained(&self) -> bool {
         self.reader.buffer().is_empty()

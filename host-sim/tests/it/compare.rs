@@ -130,9 +130,9 @@ fn the_last_lines_answer_the_question_and_go_on() {
                 .into(),
         ),
         (
-            format!("{of} --swf log.swf"),
+            format!("{of} --log log.swf"),
             &["At load ", " jobs wait ", " s under "],
-            "view --mesh 8x8 --scheduler fcfs --swf log.swf --strategy STRATEGIES".into(),
+            "view --mesh 8x8 --scheduler fcfs --log log.swf --strategy STRATEGIES".into(),
         ),
     ];
     for (line, parts, expected) in cases {

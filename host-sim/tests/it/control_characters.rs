@@ -43,7 +43,7 @@ fn control_characters_of_every_kind_of_file_are_escaped() {
     write("value.toml", "mesh = \"\\u001b[31m\\u009b2J\"\n");
     write(
         "file.toml",
-        "mesh = \"4x4\"\nswf = \"ODD.swf\"\n"
+        "mesh = \"4x4\"\nlog = \"ODD.swf\"\n"
             .replace("ODD", "\\u001b[31m")
             .as_str(),
     );
@@ -69,10 +69,10 @@ fn control_characters_of_every_kind_of_file_are_escaped() {
         ("log log.swf", 0),
         ("log ODD.swf --mesh 4x4", 0),
         ("log log.swf --format csv", 0),
-        ("run --mesh 4x4 --strategy ff --swf ODD.swf", 0),
-        ("compare --mesh 4x4 --strategy ff --swf ODD.swf", 0),
+        ("run --mesh 4x4 --strategy ff --log ODD.swf", 0),
+        ("compare --mesh 4x4 --strategy ff --log ODD.swf", 0),
         (
-            "run --mesh 4x4 --strategy ff --swf log.swf --format json",
+            "run --mesh 4x4 --strategy ff --log log.swf --format json",
             0,
         ),
         // On standard error.

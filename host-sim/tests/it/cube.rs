@@ -180,8 +180,8 @@ fn options_of_the_other_kind_of_machine_are_explained() {
             &["cannot be used with '--side-range"],
         ),
         (
-            "run --cube k=4,n=3 --dims normal --swf x",
-            &["cannot be used with '--swf"],
+            "run --cube k=4,n=3 --dims normal --log x",
+            &["cannot be used with '--log"],
         ),
         ("run --cube 4,3", &["expected k=RADIX,n=DIMENSIONS"]),
         (

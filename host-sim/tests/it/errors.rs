@@ -47,7 +47,7 @@ fn wrong_options_are_explained() {
             &["expected a fraction of the machine, over 0 and below 10 (40 % is 0.4)"],
         ),
         ("compare --load 30,40", &["(30 % is 0.3)"]),
-        ("run --swf x --log-load 70", &["(70 % is 0.7)"]),
+        ("run --log x --log-load 70", &["(70 % is 0.7)"]),
         (
             "run --strategy ff, fsl",
             &["separated by commas, without blanks: --strategy ff,fsl\n"],
@@ -153,11 +153,11 @@ fn wrong_options_are_explained() {
             ],
         ),
         (
-            "run --swf x --side-lengths uniform",
+            "run --log x --side-lengths uniform",
             &["cannot be used with '--side-lengths"],
         ),
         (
-            "run --swf x --load .4",
+            "run --log x --load .4",
             &[
                 "cannot be used with '--load",
                 "tip: --log-load sets the load of a log",
@@ -167,15 +167,15 @@ fn wrong_options_are_explained() {
             "run s.toml",
             &["tip: --scenario s.toml is an option of run, view, compare or"],
         ),
-        ("run a/b.swf.gz", &["tip: --swf a/b.swf.gz is an option of"]),
+        ("run a/b.swf.gz", &["tip: --log a/b.swf.gz is an option of"]),
         (
-            "run --swf x --log-load .5 --pattern ring",
+            "run --log x --log-load .5 --pattern ring",
             &["cannot be used with"],
         ),
-        ("run --swf x --from 3weeks", &["or a number with a unit"]),
-        ("run --swf x --to -1", &["0 to below 2251799814"]),
-        ("run --swf x --log-load 0", &["over 0"]),
-        ("run --swf x --resample days", &["known: weeks"]),
+        ("run --log x --from 3weeks", &["or a number with a unit"]),
+        ("run --log x --to -1", &["0 to below 2251799814"]),
+        ("run --log x --log-load 0", &["over 0"]),
+        ("run --log x --resample days", &["known: weeks"]),
         (
             "run --replications 3 --max-replications 30",
             &["cannot be used with '--max-replications"],
@@ -244,11 +244,11 @@ fn what_cannot_be_done_is_one_line() {
                 "requires `until-rel-error`",
             ],
         ),
-        ("run --swf .", &[".: "]),
-        ("run --swf log.swf", &["log.swf:2: "]),
-        ("run --swf empty.swf", &["empty.swf: the log has no jobs"]),
+        ("run --log .", &[".: "]),
+        ("run --log log.swf", &["log.swf:2: "]),
+        ("run --log empty.swf", &["empty.swf: the log has no jobs"]),
         (
-            "run --swf large.swf --mesh 8x8",
+            "run --log large.swf --mesh 8x8",
             &[
                 "large.swf: no job fits",
                 "smallest of 1 job has 70 processors",
@@ -269,7 +269,7 @@ fn what_cannot_be_done_is_one_line() {
         ),
         (
             "run --pattern ring --arrival-rate 0.01 --cycles-per-second 9",
-            &["--cycles-per-second requires --swf"],
+            &["--cycles-per-second requires --log"],
         ),
         (
             "run --arrival-rate 1e6",
@@ -306,23 +306,23 @@ fn what_cannot_be_done_is_one_line() {
             "run --side-lengths normal:mean=1e308,sd=1",
             &["normal:mean=1e308,sd=1 is 1 to 64"],
         ),
-        ("run --partition 2", &["--partition requires --swf"]),
-        ("run --from 2w", &["error: --from requires --swf"]),
-        ("run --resample weeks", &["--resample requires --swf"]),
+        ("run --partition 2", &["--partition requires --log"]),
+        ("run --from 2w", &["error: --from requires --log"]),
+        ("run --resample weeks", &["--resample requires --log"]),
         (
-            "run --swf x --from 2w --to 14d",
+            "run --log x --from 2w --to 14d",
             &["--to is 2w, not after --from, 2w"],
         ),
         (
-            "run --swf large.swf --replications 2",
-            &["--replications with --swf requires --resample weeks"],
+            "run --log large.swf --replications 2",
+            &["--replications with --log requires --resample weeks"],
         ),
         (
-            "run --swf x --until-rel-error .1",
+            "run --log x --until-rel-error .1",
             &["until-rel-error requires independent replications"],
         ),
         (
-            "run --swf x --resample weeks --until-rel-error .1",
+            "run --log x --resample weeks --until-rel-error .1",
             &[
                 "until-rel-error requires independent replications",
                 "do not narrow an interval",
@@ -330,12 +330,12 @@ fn what_cannot_be_done_is_one_line() {
             ],
         ),
         (
-            "run --swf x --resample weeks --max-replications 20",
+            "run --log x --resample weeks --max-replications 20",
             &["max-replications requires independent replications"],
         ),
         (
             "run --shape near-square",
-            &["--shape requires --swf, --jobs-file, --processors or --model"],
+            &["--shape requires --log, --processors or --model"],
         ),
         (
             "run --io communications=4 --mesh 8x8",
@@ -420,11 +420,11 @@ fn options_that_a_command_would_ignore_are_errors() {
     for (line, part) in [
         (
             "log t.csv --partition 3",
-            "--partition: a trace in CSV has no partitions",
+            "t.csv:1: a log in CSV has no partitions",
         ),
         (
             "log log.swf --columns submit=a --partition 3",
-            "--partition: a trace",
+            "log.swf:1: a log in the Standard Workload Format has no columns",
         ),
         ("log log.swf --wrap 0", "--wrap requires --mesh"),
         ("view --slowdown-threshold 3", "'--slowdown-threshold'"),

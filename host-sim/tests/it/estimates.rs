@@ -69,7 +69,7 @@ fn a_log_has_its_requested_times_unless_asked_otherwise() {
     fs::write(folder.path().join("a.swf"), log).unwrap();
     let waiting = |options: &str| {
         let line = format!(
-            "run --swf a.swf --mesh 2x2 --strategy fsl --scheduler easy --format json {options}"
+            "run --log a.swf --mesh 2x2 --strategy fsl --scheduler easy --format json {options}"
         );
         let json = host_sim_in(folder.path(), &line).json();
         let mean = json["results"][0]["metrics"]["waiting_delay"]["mean"].clone();
@@ -104,7 +104,7 @@ fn estimates_that_there_cannot_be_are_refused() {
             "expected none: a job that sends messages or does I/O",
         ),
         (
-            "run --swf a.swf --pattern ring --estimates log",
+            "run --log a.swf --pattern ring --estimates log",
             "expected none: a job that sends messages",
         ),
     ] {
@@ -156,7 +156,7 @@ fn a_log_without_requested_times_is_marked() {
     };
     let log = [line(1, 100), line(2, -1), line(3, 90), line(4, 100)].concat();
     fs::write(folder.path().join("log.swf"), log).unwrap();
-    let log = "--mesh 4x4 --strategy ff --swf log.swf";
+    let log = "--mesh 4x4 --strategy ff --log log.swf";
     for (options, part) in [
         ("--scheduler easy", 0.25),
         ("--scheduler conservative", 0.25),
@@ -215,7 +215,7 @@ fn killed_jobs_are_no_success_in_files_of_jobs() {
     let log = "1 0 -1 10 4 -1 -1 4 6 -1 1 1 1 1 1 1 -1 -1\n\
                2 0 -1 10 4 -1 -1 4 20 -1 1 1 1 1 1 1 -1 -1\n";
     fs::write(folder.path().join("two.swf"), log).unwrap();
-    let line = "run --swf two.swf --mesh 4x4 --kill-at-estimate --jobs-output";
+    let line = "run --log two.swf --mesh 4x4 --kill-at-estimate --jobs-output";
     host_sim_in(folder.path(), &format!("{line} out.swf")).good();
     let swf = fs::read_to_string(folder.path().join("out.swf")).unwrap();
     let jobs = swf.lines().filter(|line| !line.starts_with(';'));

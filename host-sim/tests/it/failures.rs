@@ -164,8 +164,7 @@ fn by_hand(folder: &Path, line: &str) {
     fs::write(folder.join("jobs.csv"), "submit,run,processors\n0,100,2\n").unwrap();
     let events = "time,what,which,state\n40,node,0,down\n60,node,0,up\n";
     fs::write(folder.join("events.csv"), events).unwrap();
-    let line =
-        format!("{line} --mesh 4x1 --strategy ff --jobs-file jobs.csv --failures events.csv");
+    let line = format!("{line} --mesh 4x1 --strategy ff --log jobs.csv --failures events.csv");
     host_sim_in(folder, &line).good();
 }
 

@@ -129,7 +129,7 @@ fn a_log_takes_near_cubic_shapes() {
         env!("CARGO_MANIFEST_DIR"),
         "/../tests/tests/it/data/small.swf"
     );
-    let line = format!("run --torus 4x4x8 --swf {log} --strategy ff,naive");
+    let line = format!("run --torus 4x4x8 --log {log} --strategy ff,naive");
     let json = host_sim(&format!("{line} --format json")).json();
     assert_eq!(json["scenario"]["shape"], "near-cubic");
     assert_eq!(json["scenario"]["torus"], "4x4x8");
@@ -142,7 +142,7 @@ fn a_log_takes_near_cubic_shapes() {
     assert_eq!(ended.stderr, expected);
     // On a two-dimensional mesh both are the same.
     let decisions = |shape: &str| {
-        let line = format!("run --mesh 10x10 --swf {log} --shape {shape} --format json");
+        let line = format!("run --mesh 10x10 --log {log} --shape {shape} --format json");
         host_sim(&line).json()["results"][0]["decision_hash"].clone()
     };
     assert_eq!(decisions("near-square"), decisions("near-cubic"));

@@ -138,7 +138,7 @@ fn a_log_of_the_jobs_runs_like_the_log_they_came_from() {
     fs::write(folder.path().join("in.swf"), small_log()).unwrap();
     let run = |log: &str, output: &str| {
         let line = format!(
-            "run --mesh 8x8 --strategy fsl --swf {log} --format json --jobs-output {output}"
+            "run --mesh 8x8 --strategy fsl --log {log} --format json --jobs-output {output}"
         );
         host_sim_in(folder.path(), &line).json()["results"][0].clone()
     };
@@ -275,7 +275,7 @@ fn later_jobs_leave_free_what_the_head_needs() {
     fs::write(folder.path().join("log.swf"), log).unwrap();
     for scheduler in ["easy", "conservative"] {
         let line = format!(
-            "run --swf log.swf --mesh 6x1 --strategy l-shape,neighbor,ff,naive --scheduler {scheduler} --format json \
+            "run --log log.swf --mesh 6x1 --strategy l-shape,neighbor,ff,naive --scheduler {scheduler} --format json \
              --jobs-output {scheduler}.csv"
         );
         host_sim_in(folder.path(), &line).json();

@@ -21,9 +21,9 @@ fn over(folder: &Path, file: &str, line: &str) -> Ended {
 #[test]
 fn a_contradiction_names_both_places_and_the_way_out() {
     let folder = tempfile::tempdir().unwrap();
-    let log = "swf = \"log.swf\"\nmesh = \"8x8\"\n";
-    let of_log_load = "s.toml:1: `swf` contradicts --load on the command line \
-        (expected no --load, or no `swf` in the file; --log-load sets the load of a log)";
+    let log = "log = \"log.swf\"\nmesh = \"8x8\"\n";
+    let of_log_load = "s.toml:1: `log` contradicts --load on the command line \
+        (expected no --load, or no `log` in the file; --log-load sets the load of a log)";
     let ring = "pattern = \"ring\"\narrival-rate = 0.001\nflits = 4\n";
     let cube = "cube = \"k=4,n=2\"\ndims = \"normal\"\n";
     let of_saturation = |line: usize, key: &str| {
@@ -43,30 +43,30 @@ fn a_contradiction_names_both_places_and_the_way_out() {
         (log, "compare --load .3,.4", of_log_load.to_owned()),
         (log, "view --load .4", of_log_load.to_owned()),
         (
-            "jobs-file = \"t.csv\"\n",
+            "log = \"t.csv\"\n",
             "run --batch 20",
-            plain(1, "jobs-file", "batch"),
+            plain(1, "log", "batch"),
         ),
         (
             log,
             "run --side-lengths normal",
-            plain(1, "swf", "side-lengths"),
+            plain(1, "log", "side-lengths"),
         ),
         (
             log,
             "run --processors exponential:4",
-            plain(1, "swf", "processors"),
+            plain(1, "log", "processors"),
         ),
         (
             log,
             "view --service-mean 5",
-            plain(1, "swf", "service-mean"),
+            plain(1, "log", "service-mean"),
         ),
-        (log, "run --model lublin", plain(1, "swf", "model")),
+        (log, "run --model lublin", plain(1, "log", "model")),
         (
             "load = 0.4\nwarmup = 0.1\n",
-            "run --swf log.swf",
-            plain(2, "warmup", "swf"),
+            "run --log log.swf",
+            plain(2, "warmup", "log"),
         ),
         (ring, "run --load .5", plain(1, "pattern", "load")),
         (
@@ -98,35 +98,30 @@ fn a_contradiction_names_both_places_and_the_way_out() {
                 .to_owned(),
         ),
         (
-            "jobs-file = \"t.csv\"\ncolumns = \"submit=a\"\n",
-            "run --swf log.swf",
-            "s.toml:2: `columns` requires `jobs-file`, which --swf on the command line replaces \
-             (expected no --swf, or no `columns` in the file)"
+            "log = \"t.csv\"\ncolumns = \"submit=a\"\n",
+            "run --log log.swf",
+            "log.swf:1: a log in the Standard Workload Format has no columns with names (expected CSV)"
                 .to_owned(),
         ),
         (
             log,
             "run --until-rel-error .1",
-            "s.toml:1: --until-rel-error requires independent replications, which `swf` does not \
+            "s.toml:1: --until-rel-error requires independent replications, which `log` does not \
              have"
                 .to_owned(),
         ),
         (
             log,
             "run --replications 3",
-            "s.toml:1: --replications with `swf` requires `resample` weeks".to_owned(),
+            "s.toml:1: --replications with `log` requires `resample` weeks".to_owned(),
         ),
         (
             "measure = \"departures\"\n",
             "run --warmup .1",
             "s.toml:1: --warmup requires `measure` arrivals".to_owned(),
         ),
-        (log, "saturation", of_saturation(1, "swf")),
-        (
-            "jobs-file = \"t.csv\"\n",
-            "saturation",
-            of_saturation(1, "jobs-file"),
-        ),
+        (log, "saturation", of_saturation(1, "log")),
+        ("log = \"t.csv\"\n", "saturation", of_saturation(1, "log")),
         (
             "\nmodel = \"lublin\"\n",
             "saturation",
@@ -184,17 +179,10 @@ fn a_later_setting_of_one_choice_replaces_the_earlier() {
         ),
         (
             "mesh = \"8x8\"\narrival-rate = 0.3\n",
-            "--swf log.swf",
-            note("swf", "arrival-rate", 2),
-            ("swf", json!("log.swf")),
+            "--log log.swf",
+            note("log", "arrival-rate", 2),
+            ("log", json!("log.swf")),
             "arrival_rate",
-        ),
-        (
-            "mesh = \"8x8\"\njobs-file = \"t.csv\"\n",
-            "--swf log.swf",
-            note("swf", "jobs-file", 2),
-            ("swf", json!("log.swf")),
-            "jobs_file",
         ),
         (
             "mesh = \"8x8\"\nwrap = \"0\"\nload = 0.3\n",

@@ -59,16 +59,16 @@ fn folder() -> tempfile::TempDir {
 fn a_log_on_standard_input_is_the_log_of_the_file() {
     let folder = folder();
     let text = swf(&five_weeks());
-    let run = "run --mesh 4x4 --strategy ff,naive --format json --swf";
+    let run = "run --mesh 4x4 --strategy ff,naive --format json --log";
     let of_file = host_sim_in(folder.path(), &format!("{run} log.swf")).json();
     let fed = host_sim_fed(folder.path(), &format!("{run} -"), &text).json();
     assert_eq!(timeless(&of_file), timeless(&fed));
     assert_eq!(
-        (&fed["scenario"]["swf"], &fed["log"]["file"]),
+        (&fed["scenario"]["log"], &fed["log"]["file"]),
         (&"-".into(), &"standard input".into())
     );
     // A command that reads it for several loads reads it once.
-    let compare = "compare --mesh 4x4 --strategy ff --log-load .2,.3 --format json --swf";
+    let compare = "compare --mesh 4x4 --strategy ff --log-load .2,.3 --format json --log";
     let of_file = host_sim_in(folder.path(), &format!("{compare} log.swf")).json();
     let fed = host_sim_fed(folder.path(), &format!("{compare} -"), &text).json();
     for place in 0..4 {
@@ -78,7 +78,7 @@ fn a_log_on_standard_input_is_the_log_of_the_file() {
     }
     let log = host_sim_fed(folder.path(), "log - --mesh 4x4 --format json", &text).json();
     assert_eq!(log["log"]["jobs"], 301);
-    let ended = host_sim_fed(folder.path(), "run --swf - --mesh 4x4", "1 2 3\n");
+    let ended = host_sim_fed(folder.path(), "run --log - --mesh 4x4", "1 2 3\n");
     assert_eq!(ended.code, Some(2));
     assert!(
         ended
@@ -93,7 +93,7 @@ fn a_resampled_log_has_intervals_that_no_number_of_threads_changes() {
     let folder = folder();
     let run = |options: &str| {
         let line =
-            format!("run --swf log.swf --mesh 4x4 --strategy ff,fsl --format json {options}");
+            format!("run --log log.swf --mesh 4x4 --strategy ff,fsl --format json {options}");
         host_sim_in(folder.path(), &line).json()
     };
     let one = run("--resample weeks --log-load .5 --replications 6 --threads 1");
@@ -121,7 +121,7 @@ fn a_resampled_log_has_intervals_that_no_number_of_threads_changes() {
     assert_eq!(results(&run("--log-load .5"))[0]["replications"], 1);
     let shown = host_sim_in(
         folder.path(),
-        "run --swf log.swf --mesh 4x4 --resample weeks --log-load .5 --from 1w --to 4w --replications 2",
+        "run --log log.swf --mesh 4x4 --resample weeks --log-load .5 --from 1w --to 4w --replications 2",
     );
     let shown = shown.good();
     let text =
@@ -137,7 +137,7 @@ fn a_log_that_saturates_has_a_mean_that_is_marked() {
     let jobs: Vec<Line> = (0..200).map(|i| (i, 100, 16, 100)).collect();
     fs::write(folder.path().join("log.swf"), swf(&jobs)).unwrap();
     let mean = 99.0 * 199.0 / 2.0;
-    let run = "run --swf log.swf --mesh 4x4 --strategy ff,naive";
+    let run = "run --log log.swf --mesh 4x4 --strategy ff,naive";
     let json = host_sim_in(folder.path(), &format!("{run} --format json")).json();
     for result in results(&json) {
         assert_eq!(result["saturated"], true);
@@ -151,7 +151,7 @@ fn a_log_that_saturates_has_a_mean_that_is_marked() {
     assert!(shown.contains("†: saturated: the backlog grew"), "{shown}");
     assert!(!shown.contains("below"), "{shown}");
 
-    let compare = "compare --swf log.swf --mesh 4x4 --strategy ff --scheduler fcfs --output p.svg";
+    let compare = "compare --log log.swf --mesh 4x4 --strategy ff --scheduler fcfs --output p.svg";
     let shown = host_sim_in(folder.path(), compare).good();
     assert!(shown.contains("9850.50 †"), "{shown}");
     assert!(shown.contains("†: saturated: the backlog grew"), "{shown}");
@@ -160,7 +160,7 @@ fn a_log_that_saturates_has_a_mean_that_is_marked() {
     assert!(svg.contains("saturated"), "{svg}");
     assert_eq!(svg.matches("<circle").count(), 3, "{svg}");
 
-    let line = "run --swf log.swf --mesh 4x4 --strategy ff --metrics waiting_delay --format csv";
+    let line = "run --log log.swf --mesh 4x4 --strategy ff --metrics waiting_delay --format csv";
     let table = host_sim_in(folder.path(), line).good();
     assert!(
         table.ends_with("\nfirst-fit,waiting_delay,9850.5,,,1\n"),
@@ -179,7 +179,7 @@ fn more_replications_do_not_narrow_the_interval_of_a_resampled_log() {
     let folder = folder();
     let widths = |replications: u32| -> Vec<f64> {
         let line = format!(
-            "run --swf log.swf --mesh 4x4 --strategy ff,naive --resample weeks --log-load .4 --replications {replications} --format json"
+            "run --log log.swf --mesh 4x4 --strategy ff,naive --resample weeks --log-load .4 --replications {replications} --format json"
         );
         let json = host_sim_in(folder.path(), &line).json();
         let results = results(&json);
@@ -213,7 +213,7 @@ fn weeks_without_jobs_are_drawn_but_not_all_of_them() {
     }
     jobs.push((7 * 604_800, 1, 1, -1));
     fs::write(folder.path().join("gap.swf"), swf(&jobs)).unwrap();
-    let line = "run --mesh 8x8 --strategy ff --swf gap.swf --resample weeks --replications 60 --format json";
+    let line = "run --mesh 8x8 --strategy ff --log gap.swf --resample weeks --replications 60 --format json";
     let json = host_sim_in(folder.path(), line).json();
     let jobs = &results(&json)[0]["metrics"]["jobs"];
     assert_eq!(jobs["replications"], 60);
@@ -222,7 +222,7 @@ fn weeks_without_jobs_are_drawn_but_not_all_of_them() {
     let mean = jobs["mean"].as_f64().unwrap();
     assert!((380.0..510.0).contains(&mean), "{mean}");
 
-    let line = "run --mesh 8x8 --swf gap.swf --resample weeks --from 1w --to 5w";
+    let line = "run --mesh 8x8 --log gap.swf --resample weeks --from 1w --to 5w";
     let none = host_sim_in(folder.path(), line);
     assert_eq!(none.code, Some(2), "{none}");
 }
@@ -231,16 +231,16 @@ fn weeks_without_jobs_are_drawn_but_not_all_of_them() {
 fn every_command_makes_the_same_of_a_log() {
     let folder = folder();
     let options = "--mesh 4x4 --resample weeks --from 1w --shape drawn:uniform --replications 3";
-    let run = format!("run --swf log.swf --strategy ff {options} --log-load .4 --format json");
+    let run = format!("run --log log.swf --strategy ff {options} --log-load .4 --format json");
     let run = host_sim_in(folder.path(), &run).json();
     let hash = &results(&run)[0]["decision_hash"];
     let compare = format!(
-        "compare --swf log.swf --strategy ff --scheduler fcfs {options} --log-load .2,.4 --format json"
+        "compare --log log.swf --strategy ff --scheduler fcfs {options} --log-load .2,.4 --format json"
     );
     let compare = host_sim_in(folder.path(), &compare).json();
     assert_eq!(compare["points"][0]["scenario"]["log_load"], 0.2);
     assert_eq!(compare["points"][1]["results"][0]["decision_hash"], *hash);
-    let file = "swf = \"log.swf\"\nstrategy = \"ff\"\nmesh = \"4x4\"\nresample = \"weeks\"\nfrom = \"1w\"\n\
+    let file = "log = \"log.swf\"\nstrategy = \"ff\"\nmesh = \"4x4\"\nresample = \"weeks\"\nfrom = \"1w\"\n\
                 shape = \"drawn:uniform\"\nreplications = 3\n";
     fs::write(
         folder.path().join("one.toml"),
@@ -273,40 +273,40 @@ fn what_is_wrong_about_a_log_in_a_file_has_its_line() {
     for (text, expected) in [
         (
             "mesh = \"4x4\"\nfrom = \"2w\"\n",
-            "a.toml:2: `from` requires `swf`",
+            "a.toml:2: `from` requires `log`",
         ),
         (
             "mesh = \"4x4\"\n\nlog-load = 0.5\n",
-            "a.toml:3: `log-load` requires `swf`",
+            "a.toml:3: `log-load` requires `log`",
         ),
         (
-            "swf = \"log.swf\"\nfrom = \"2w\"\nto = \"1w\"\n",
+            "log = \"log.swf\"\nfrom = \"2w\"\nto = \"1w\"\n",
             "a.toml:3: `to` is 1w, not after `from`, 2w",
         ),
         (
-            "swf = \"log.swf\"\nreplications = 3\n",
-            "a.toml:2: `replications` with `swf` requires",
+            "log = \"log.swf\"\nreplications = 3\n",
+            "a.toml:2: `replications` with `log` requires",
         ),
-        ("swf = \"-\"\n", "a.toml:1: `swf` is standard input"),
+        ("log = \"-\"\n", "a.toml:1: `log` is standard input"),
         (
-            "swf = \"log.swf\"\nresample = \"days\"\n",
+            "log = \"log.swf\"\nresample = \"days\"\n",
             "a.toml:2: resample = \"days\": unknown resampling",
         ),
         (
-            "swf = \"log.swf\"\nto = -3\n",
+            "log = \"log.swf\"\nto = -3\n",
             "a.toml:2: to = -3: expected seconds",
         ),
         (
-            "swf = \"log.swf\"\nlog-load = 0\n",
+            "log = \"log.swf\"\nlog-load = 0\n",
             "a.toml:2: log-load = 0: expected a number over 0",
         ),
         (
-            "swf = \"log.swf\"\nshape = \"round\"\n",
+            "log = \"log.swf\"\nshape = \"round\"\n",
             "a.toml:2: shape = \"round\": unknown shape rule",
         ),
         (
-            "swf = \"log.swf\"\nload = [0.5]\n",
-            "a.toml:2: `load` contradicts `swf` in line 1",
+            "log = \"log.swf\"\nload = [0.5]\n",
+            "a.toml:2: `load` contradicts `log` in line 1",
         ),
     ] {
         fs::write(folder.path().join("a.toml"), text).unwrap();
@@ -315,27 +315,27 @@ fn what_is_wrong_about_a_log_in_a_file_has_its_line() {
     }
     fs::write(
         folder.path().join("a.toml"),
-        "swf = \"log.swf\"\nmesh = \"4x4\"\nreplications = [2, 3]\n",
+        "log = \"log.swf\"\nmesh = \"4x4\"\nreplications = [2, 3]\n",
     )
     .unwrap();
     let error = fails("run --scenario a.toml");
     assert!(
-        error.contains("a.toml:3: `replications` with `swf` requires"),
+        error.contains("a.toml:3: `replications` with `log` requires"),
         "{error}"
     );
-    let error = fails("compare --swf log.swf --mesh 4x4 --resample weeks --to 10d");
+    let error = fails("compare --log log.swf --mesh 4x4 --resample weeks --to 10d");
     assert!(
         error.contains("log.swf: the number of whole weeks to resample (--resample) is 1"),
         "{error}"
     );
-    let error = fails("run --swf log.swf --mesh 4x4 --resample weeks --to 10d");
+    let error = fails("run --log log.swf --mesh 4x4 --resample weeks --to 10d");
     assert!(
         error.contains("log.swf: the number of whole weeks to resample (--resample) is 1"),
         "{error}"
     );
-    let error = fails("compare --swf log.swf --mesh 4x4 --replications 2");
+    let error = fails("compare --log log.swf --mesh 4x4 --replications 2");
     assert!(
-        error.contains("replications with --swf requires"),
+        error.contains("replications with --log requires"),
         "{error}"
     );
 }
@@ -350,7 +350,7 @@ fn percentiles_of_a_log_and_of_a_run_are_interpolated_alike() {
     };
     write("equal.swf", &|_| 1);
     write("longer.swf", &|job| job);
-    let line = "run --mesh 1x1 --swf equal.swf --format json";
+    let line = "run --mesh 1x1 --log equal.swf --format json";
     let json = host_sim_in(folder.path(), line).json();
     let waited = &results(&json)[0]["metrics"]["waiting_delay_p95"]["mean"];
     assert!((waited.as_f64().unwrap() - 36.7).abs() < 1e-9, "{waited}");
@@ -483,17 +483,17 @@ fn log_counts_jobs_of_every_size() {
 
 #[test]
 fn sides_beside_a_log_are_refused() {
-    let ended = host_sim("compare --mesh 8x8 --swf log.swf --side-range 1..2");
+    let ended = host_sim("compare --mesh 8x8 --log log.swf --side-range 1..2");
     assert!(
         ended.code == Some(2) && ended.stderr.contains("side-range"),
         "{ended}"
     );
     let folder = tempfile::tempdir().unwrap();
-    let text = "swf = \"log.swf\"\nmesh = \"8x8\"\nside-range = [\"1..2\", \"1..4\"]\n";
+    let text = "log = \"log.swf\"\nmesh = \"8x8\"\nside-range = [\"1..2\", \"1..4\"]\n";
     fs::write(folder.path().join("s.toml"), text).unwrap();
     let ended = host_sim_in(folder.path(), "run --scenario s.toml");
     assert!(
-        ended.code == Some(2) && ended.stderr.contains("`side-range` contradicts `swf`"),
+        ended.code == Some(2) && ended.stderr.contains("`side-range` contradicts `log`"),
         "{ended}"
     );
 }
@@ -512,18 +512,18 @@ fn a_log_needs_a_machine() {
     let expected = "three.swf: no machine given, and the log has MaxProcs 100 \
                     (expected --mesh, --torus, --cube or --machine, such as --mesh 10x10)";
     for command in ["run", "view", "compare"] {
-        let ended = host_sim_in(folder.path(), &format!("{command} --swf three.swf"));
+        let ended = host_sim_in(folder.path(), &format!("{command} --log three.swf"));
         assert_eq!(ended.code, Some(2), "{ended}");
         assert_eq!(ended.stderr, format!("error: {expected}\n"), "{command}");
         // Without a header the largest job says something.
-        let ended = host_sim_in(folder.path(), &format!("{command} --swf log.swf --wrap 0"));
+        let ended = host_sim_in(folder.path(), &format!("{command} --log log.swf --wrap 0"));
         let largest = "its largest job has 16 processors \
                        (expected --mesh, --torus, --cube or --machine, such as --mesh 4x4)";
         assert!(ended.stderr.contains(largest), "{ended}");
     }
     fs::write(
         folder.path().join("one.toml"),
-        "seed = 7\nswf = \"three.swf\"\n",
+        "seed = 7\nlog = \"three.swf\"\n",
     )
     .unwrap();
     let in_file = "one.toml:2: three.swf: no machine given, and the log has MaxProcs 100 \
@@ -542,13 +542,13 @@ fn a_log_needs_a_machine() {
             "{machine}"
         );
     }
-    let fed = host_sim_fed(Path::new("."), "run --swf -", OF_THREE);
+    let fed = host_sim_fed(Path::new("."), "run --log -", OF_THREE);
     assert!(
         fed.stderr.contains("standard input: no machine given"),
         "{fed}"
     );
     let huge = OF_THREE.replace("MaxProcs: 100", "MaxProcs: 3120000");
-    let fed = host_sim_fed(Path::new("."), "run --swf -", &huge);
+    let fed = host_sim_fed(Path::new("."), "run --log -", &huge);
     let part =
         "(expected --mesh, --torus, --cube or --machine; machines have up to 1048576 processors)";
     assert!(fed.stderr.contains(part), "{fed}");
@@ -592,7 +592,7 @@ fn log_needs_no_machine() {
 fn times_of_jobs_become_unix_times() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("log.swf"), OF_THREE).unwrap();
-    let run = "run --mesh 4x4 --swf log.swf --strategy naive --format json --from 2 --jobs-output";
+    let run = "run --mesh 4x4 --log log.swf --strategy naive --format json --from 2 --jobs-output";
     let json = host_sim_in(folder.path(), &format!("{run} jobs.csv")).json();
     assert_eq!(json["log"]["unix_start_time"], 843_480_031);
     assert_eq!(json["log"]["time_zone"], "Europe/Stockholm");
@@ -633,7 +633,7 @@ fn times_of_jobs_become_unix_times() {
         "weeks.swf --log-load 0.5",
         "none.swf",
     ] {
-        let line = format!("run --mesh 4x4 --strategy naive --jobs-output new.swf --swf {more}");
+        let line = format!("run --mesh 4x4 --strategy naive --jobs-output new.swf --log {more}");
         host_sim_in(folder.path(), &line).good();
         let new = fs::read_to_string(folder.path().join("new.swf")).unwrap();
         assert!(new.contains("\n; UnixStartTime: 0\n; MaxNodes"), "{new}");
@@ -654,7 +654,7 @@ fn a_job_larger_than_the_machine_is_refused_on_any_machine() {
     ] {
         for large in [65_536, 4_294_967_294_u64] {
             let line =
-                format!("run --swf - {machine} --strategy naive,ff --format json --scheduler easy");
+                format!("run --log - {machine} --strategy naive,ff --format json --scheduler easy");
             let mut ended = host_sim_fed(Path::new("."), &line, &text(large));
             // A note says that one side is a line.
             ended.stderr.clear();
@@ -677,7 +677,7 @@ fn an_unlimited_estimate_ends_no_log() {
     let text = OF_THREE.replacen(" 20 ", " 257698037700 ", 1);
     for scheduler in ["fcfs", "easy", "conservative"] {
         let line = format!(
-            "run --swf - --mesh 4x4 --strategy naive --format json --scheduler {scheduler}"
+            "run --log - --mesh 4x4 --strategy naive --format json --scheduler {scheduler}"
         );
         let json = host_sim_fed(Path::new("."), &line, &text).json();
         let metrics = &results(&json)[0]["metrics"];
@@ -698,8 +698,8 @@ fn lines_that_say_too_little_are_counted_or_refused() {
                   1 dropped without a run time";
     for line in [
         "log trace.csv",
-        "run --mesh 4x4 --strategy ff --jobs-file trace.csv",
-        "compare --mesh 4x4 --strategy ff --jobs-file trace.csv",
+        "run --mesh 4x4 --strategy ff --log trace.csv",
+        "compare --mesh 4x4 --strategy ff --log trace.csv",
     ] {
         let shown = run(line).good();
         assert!(shown.contains(counts), "{shown}");
@@ -711,7 +711,7 @@ fn lines_that_say_too_little_are_counted_or_refused() {
     }
     fs::write(
         folder.path().join("s.toml"),
-        "jobs-file = \"trace.csv\"\nmesh = \"4x4\"\nstrict = true\n\
+        "log = \"trace.csv\"\nmesh = \"4x4\"\nstrict = true\n\
          columns = \"submit=submit_time,run=duration,processors=gpu_num\"\n",
     )
     .unwrap();
@@ -773,12 +773,12 @@ fn a_log_for_which_there_is_not_enough_memory_is_an_error() {
 #[test]
 fn records_are_those_of_the_file_whatever_number_of_jobs_is_run() {
     for (jobs, beyond) in [(1, 2), (2, 0), (9, 0)] {
-        let line = format!("run --swf - --mesh 4x4 --strategy naive --format json --jobs {jobs}");
+        let line = format!("run --log - --mesh 4x4 --strategy naive --format json --jobs {jobs}");
         let json = host_sim_fed(Path::new("."), &line, OF_THREE).json();
         assert_eq!(json["log"]["records"], 3, "{jobs}");
         assert_eq!(json["log"]["beyond_limit"], beyond, "{jobs}");
     }
-    let shown = host_sim_fed(Path::new("."), "run --swf - --mesh 4x4 --jobs 1", OF_THREE).good();
+    let shown = host_sim_fed(Path::new("."), "run --log - --mesh 4x4 --jobs 1", OF_THREE).good();
     let part = "1 job, 1 of partial executions";
     assert!(
         !shown.contains(part) && shown.contains("1 job, 2 beyond --jobs"),
@@ -799,7 +799,7 @@ fn every_file_that_is_read_has_a_bound() {
     for (line, expected) in [
         ("log log.swf", format!("log.swf:7: {line_error}")),
         (
-            "run --swf log.swf --mesh 4x4",
+            "run --log log.swf --mesh 4x4",
             format!("log.swf:7: {line_error}"),
         ),
         ("replay ops", format!("ops:2: {line_error}")),
@@ -832,7 +832,7 @@ fn a_byte_order_mark_is_no_part_of_any_file() {
     write("s.toml", "mesh = \"4x4\"\njobs = 20\nreplications = 1\n");
     for (before, file, after) in [
         ("log", "log.swf", ""),
-        ("run --swf", "log.swf", "--mesh 4x4"),
+        ("run --log", "log.swf", "--mesh 4x4"),
         ("replay", "ops", ""),
         ("run --scenario", "s.toml", ""),
     ] {

@@ -168,7 +168,7 @@ fn jobs_that_name_processors_are_requests_for_chips() {
         .collect();
     let trace = format!("submit,run,processors,shape\n{rows}9,50,,4x4x4\n10,50,,3x3x3\n");
     fs::write(folder.path().join("trace.csv"), trace).unwrap();
-    let run = "run --machine tpu-v4 --jobs-file trace.csv --strategy cubes --jobs-output jobs.csv";
+    let run = "run --machine tpu-v4 --log trace.csv --strategy cubes --jobs-output jobs.csv";
     let results = json(folder.path(), run);
     assert_eq!(results["scenario"]["shape"], "chips");
     let refused = serde_json::json!({ "never-fits": 1, "not-legal": 2 });

@@ -268,16 +268,16 @@ fn no_output_takes_the_place_of_another_file() {
             "--plot-output out/map.svg is the file of --jobs-output, too",
         ),
         (
-            "run --mesh 8x8 --swf l.swf --jobs-output l.swf".to_owned(),
-            "--jobs-output l.swf is the file of --swf, too",
+            "run --mesh 8x8 --log l.swf --jobs-output l.swf".to_owned(),
+            "--jobs-output l.swf is the file of --log, too",
         ),
         (
             "run --scenario s.toml --jobs-output s.toml".to_owned(),
             "--jobs-output s.toml is the file of --scenario, too",
         ),
         (
-            "view --mesh 8x8 --swf l.swf --output l.swf".to_owned(),
-            "--output l.swf is the file of --swf, too",
+            "view --mesh 8x8 --log l.swf --output l.swf".to_owned(),
+            "--output l.swf is the file of --log, too",
         ),
         (
             "replay ops.txt --mesh 8x8 --plot map --plot-output ./ops.txt".to_owned(),
@@ -334,7 +334,7 @@ fn a_map_behind_the_last_grant_names_the_most_there_are() {
     fs::write(folder.path().join("l.swf"), log).unwrap();
     let ended = host_sim_in(
         folder.path(),
-        "run --mesh 8x8 --swf l.swf --plot map:jobs=3",
+        "run --mesh 8x8 --log l.swf --plot map:jobs=3",
     );
     let reason = "first-fit, replication 1: only 2 jobs granted in the whole run (expected a number up to 2)";
     assert!(

@@ -157,7 +157,7 @@ fn the_jobs_of_a_log_take_turns_with_patterns() {
     });
     fs::write(folder.path().join("log.swf"), lines.collect::<String>()).unwrap();
     let run = |options: &str| {
-        let line = format!("run --swf log.swf --mesh 8x8 --format json {options}");
+        let line = format!("run --log log.swf --mesh 8x8 --format json {options}");
         host_sim_in(folder.path(), &line).json()
     };
     // 2 x 2: the ring needs 20 cycles for its longest message; all-to-one, its root once at each

@@ -213,7 +213,7 @@ fn service_times_are_options_of_all_that_have_them() {
         );
     }
     for command in ["run", "compare"] {
-        let line = format!("{command} --swf log.swf --service uniform:1,2");
+        let line = format!("{command} --log log.swf --service uniform:1,2");
         let ended = host_sim_in(folder.path(), &line);
         assert!(
             ended.code == Some(2) && ended.stderr.contains("cannot be used with"),
@@ -274,8 +274,8 @@ fn numbers_in_tables_and_messages_are_short() {
     });
     fs::write(folder.path().join("l.swf"), jobs.collect::<String>()).unwrap();
     for line in [
-        "compare --swf l.swf --mesh 10x10 --strategy ff",
-        "compare --swf l.swf --mesh 10x10 --log-load 1e-6 --strategy ff",
+        "compare --log l.swf --mesh 10x10 --strategy ff",
+        "compare --log l.swf --mesh 10x10 --log-load 1e-6 --strategy ff",
         "traffic --rate 1e-300 --mesh 4x4 --cycles 100 --warmup 10 --replications 2",
     ] {
         let shown = host_sim_in(folder.path(), line).good();
@@ -289,7 +289,7 @@ fn numbers_in_tables_and_messages_are_short() {
     }
     let ended = host_sim_in(
         folder.path(),
-        "run --swf l.swf --mesh 10x10 --log-load 1e-300",
+        "run --log l.swf --mesh 10x10 --log-load 1e-300",
     );
     assert!(ended.stderr.contains("(--log-load) is 1e-300: "), "{ended}");
 }

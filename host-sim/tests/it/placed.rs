@@ -89,7 +89,7 @@ fn of_a_run_wherever_the_error_is_found() {
                 &[],
             ),
             (
-                "jobs = 9\nswf = \"missing.swf\"",
+                "jobs = 9\nlog = \"missing.swf\"",
                 "",
                 "s.toml:2: missing.swf: ",
                 &[],
@@ -97,17 +97,17 @@ fn of_a_run_wherever_the_error_is_found() {
             (
                 "mesh = \"8x8\"\nfrom = \"2w\"",
                 "",
-                "s.toml:2: `from` requires `swf`",
+                "s.toml:2: `from` requires `log`",
                 &[],
             ),
             (
-                "swf = \"l\"\nfrom = \"90s\"\nto = \"80s\"",
+                "log = \"l\"\nfrom = \"90s\"\nto = \"80s\"",
                 "",
                 "s.toml:3: `to` is 80s, not after `from`, 90s",
                 &[],
             ),
             // The option of the command line is wrong where it is the one that the error is about.
-            ("mesh = \"8x8\"", "--from 2w", "--from requires --swf", &[]),
+            ("mesh = \"8x8\"", "--from 2w", "--from requires --log", &[]),
             (
                 "side-lengths = \"uniform-decreasing\"",
                 "--mesh 4x4",

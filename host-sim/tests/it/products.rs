@@ -138,9 +138,9 @@ fn one_replication_says_that_it_has_no_interval() {
         (format!("saturation {SMALL}"), one),
         (format!("compare {SMALL} --load .3"), one),
         (traffic.to_owned(), one),
-        ("run --mesh 8x8 --swf log.swf".to_owned(), of_log),
+        ("run --mesh 8x8 --log log.swf".to_owned(), of_log),
         (
-            "compare --mesh 8x8 --swf log.swf --strategy ff".to_owned(),
+            "compare --mesh 8x8 --log log.swf --strategy ff".to_owned(),
             of_log,
         ),
     ] {

@@ -429,7 +429,7 @@ fn figures_about_logs_are_made_of_resampled_weeks_of_the_logs_at_hand() {
     assert!(settled.clone().count() >= 2, "{rows:?}");
     for row in settled {
         let line = format!(
-            "run --swf logs/{name} --mesh 10x10 --resample weeks --log-load {} --scheduler easy --replications 3 \
+            "run --log logs/{name} --mesh 10x10 --resample weeks --log-load {} --scheduler easy --replications 3 \
              --strategy {},fsl --slowdown-threshold 1 --format json",
             row["x"], row["strategy"]
         );
@@ -446,7 +446,7 @@ fn figures_about_logs_are_made_of_resampled_weeks_of_the_logs_at_hand() {
             "{row:?}"
         );
         assert_eq!(
-            (&*row["swf"], &*row["jobs"], &*row["replications"]),
+            (&*row["log"], &*row["jobs"], &*row["replications"]),
             (name, "", "3")
         );
     }

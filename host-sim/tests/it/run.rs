@@ -174,7 +174,7 @@ fn a_log_that_comes_too_fast_is_saturated() {
     });
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("log.swf"), jobs.collect::<String>()).unwrap();
-    let line = "run --mesh 2x2 --strategy ff,naive --swf log.swf";
+    let line = "run --mesh 2x2 --strategy ff,naive --log log.swf";
     let json = host_sim_in(folder.path(), &format!("{line} --format json")).json();
     let results = json["results"].as_array().unwrap();
     for result in results {
@@ -374,9 +374,9 @@ fn a_log_is_run_whole() {
     log += "21 210 -1 100 -1 -1 -1 -1 -1 -1 1 1 1 1 1 2 -1 -1\n";
     log += "22 220 -1 100 3 -1 -1 3 -1 -1 1 1 1 1 1 1 -1 -1\n";
     fs::write(folder.path().join("log.swf"), log).unwrap();
-    let line = "run --mesh 4x4 --strategy naive,ff --swf log.swf --partition 2 --shape near-square";
+    let line = "run --mesh 4x4 --strategy naive,ff --log log.swf --partition 2 --shape near-square";
     let json = host_sim_in(folder.path(), &format!("{line} --format json")).json();
-    assert_eq!(json["scenario"]["swf"], "log.swf");
+    assert_eq!(json["scenario"]["log"], "log.swf");
     assert_eq!(json["scenario"]["partition"], 2);
     assert_eq!(json["scenario"]["shape"], "near-square");
     assert_eq!(json["log"]["jobs"], 20);
@@ -404,7 +404,7 @@ fn a_log_is_run_whole() {
     fs::create_dir(folder.path().join("elsewhere")).unwrap();
     fs::write(
         folder.path().join("s.toml"),
-        "swf = \"log.swf\"\nmesh = \"4x4\"\njobs = 5\n",
+        "log = \"log.swf\"\nmesh = \"4x4\"\njobs = 5\n",
     )
     .unwrap();
     let away = folder.path().join("elsewhere");
@@ -553,7 +553,7 @@ fn jobs_behind_a_long_queue_are_backfilled() {
     log.extend((2..1_200).map(|number| job(number, 2, 10)));
     log += &job(1_200, 1, 10);
     fs::write(folder.path().join("log.swf"), log).unwrap();
-    let line = "run --mesh 2x1 --swf log.swf --scheduler easy --jobs-output jobs.csv --format json";
+    let line = "run --mesh 2x1 --log log.swf --scheduler easy --jobs-output jobs.csv --format json";
     let json = host_sim_in(folder.path(), line).json();
     assert_eq!(json["results"][0]["table_limited"], 0);
     let jobs = fs::read_to_string(folder.path().join("jobs.csv")).unwrap();
@@ -568,7 +568,7 @@ fn the_seed_of_a_log_is_shown() {
     let folder = tempfile::tempdir().unwrap();
     let log = "1 0 -1 10 2 -1 -1 2 20 -1 1 1 1 -1 -1 1 -1 -1\n";
     fs::write(folder.path().join("log.swf"), log).unwrap();
-    let line = "run --mesh 4x4 --swf log.swf --estimates factor:1..5 --seed 7 --plot timeline --plot-output t.svg";
+    let line = "run --mesh 4x4 --log log.swf --estimates factor:1..5 --seed 7 --plot timeline --plot-output t.svg";
     let text = host_sim_in(folder.path(), line).good();
     assert!(text.contains(", seed 7"), "{text}");
     let picture = fs::read_to_string(folder.path().join("t.svg")).unwrap();

@@ -137,8 +137,8 @@ fn a_file_that_is_spelled_otherwise_goes_on() {
         fs::write(folder.path().join(name), line).unwrap();
     }
     for (output, text) in [
-        ("fixed", "mesh = \"4x4\"\nswf = \"a.swf\"\nseed = [1, 2]\n"),
-        ("axis", "mesh = \"4x4\"\nswf = [\"a.swf\", \"b.swf\"]\n"),
+        ("fixed", "mesh = \"4x4\"\nlog = \"a.swf\"\nseed = [1, 2]\n"),
+        ("axis", "mesh = \"4x4\"\nlog = [\"a.swf\", \"b.swf\"]\n"),
     ] {
         fs::write(folder.path().join("g.toml"), text).unwrap();
         for (file, known) in [("g.toml", 0), ("./g.toml", 2)] {
@@ -332,7 +332,7 @@ fn mistakes_give_one_line() {
             &["grid.toml:1: `strategy` buddy serves", "(mesh = 9x9)"],
         ),
         (
-            "swf = \"none.swf\"\nmesh = [\"8x8\", \"9x9\"]",
+            "log = \"none.swf\"\nmesh = [\"8x8\", \"9x9\"]",
             "",
             &["grid.toml:1: none.swf", "(mesh = 8x8)"],
         ),

@@ -111,12 +111,12 @@ fn means_refusals_and_saturation_are_those_of_run() {
         ("--torus 8x8x8 --load .7 --jobs 300", "partner,ff"),
         ("--mesh 8x8 --load .9 --jobs 300 --measure departures", "ff"),
         ("--mesh 8x8 --batch 30", "ff,naive"),
-        ("--mesh 4x4 --swf full.swf", "ff,naive"),
+        ("--mesh 4x4 --log full.swf", "ff,naive"),
     ] {
         let options = format!("{scenario} --strategy {strategies}");
         let page = meta(&page(folder.path(), &options));
         // A log has one.
-        let once = if scenario.contains("--swf") {
+        let once = if scenario.contains("--log") {
             ""
         } else {
             "--replications 1"

@@ -48,24 +48,17 @@ fn a_trace_is_run_as_the_log_with_the_same_jobs() {
     packed.write_all(csv().as_bytes()).unwrap();
     fs::write(path("trace.csv.gz"), packed.finish().unwrap()).unwrap();
     let run = "run --mesh 8x8 --strategy ff,fsl,naive --scheduler easy --format json --log-load .7";
-    let of_log = host_sim_in(folder.path(), &format!("{run} --swf log.swf")).json();
+    let of_log = host_sim_in(folder.path(), &format!("{run} --log log.swf")).json();
     for file in ["trace.csv", "trace.csv.gz"] {
-        let of_trace = host_sim_in(
-            folder.path(),
-            &format!("{run} --jobs-file {file} {COLUMNS}"),
-        );
+        let of_trace = host_sim_in(folder.path(), &format!("{run} --log {file} {COLUMNS}"));
         let of_trace = of_trace.json();
         assert_eq!(hashes(&of_log), hashes(&of_trace));
         assert_eq!(of_trace["log"]["jobs"], 300);
-        assert_eq!(of_trace["scenario"]["jobs_file"], file);
+        assert_eq!(of_trace["scenario"]["log"], file);
     }
-    let fed = host_sim_fed(
-        folder.path(),
-        &format!("{run} --jobs-file - {COLUMNS}"),
-        &csv(),
-    );
+    let fed = host_sim_fed(folder.path(), &format!("{run} --log - {COLUMNS}"), &csv());
     assert_eq!(hashes(&of_log), hashes(&fed.json()));
-    let scenario = "mesh = \"8x8\"\njobs-file = \"trace.csv\"\nlog-load = 0.7\nscheduler = \"easy\"\n\
+    let scenario = "mesh = \"8x8\"\nlog = \"trace.csv\"\nlog-load = 0.7\nscheduler = \"easy\"\n\
                     strategy = [\"ff\", \"fsl\", \"naive\"]\n\
                     columns = \"submit=arrival,processors=gpus,estimate=asked\"\n";
     fs::write(path("s.toml"), scenario).unwrap();
@@ -78,36 +71,33 @@ fn a_trace_is_run_as_the_log_with_the_same_jobs() {
     assert_eq!(log.json()["requested_time_known"], 300);
     // Nodes of four processors.
     let nodes = "run --mesh 2x2 --strategy ff --format json --processors-per-node 4";
-    let of_log = host_sim_in(folder.path(), &format!("{nodes} --swf log.swf")).json();
-    let of_trace = host_sim_in(
-        folder.path(),
-        &format!("{nodes} --jobs-file trace.csv {COLUMNS}"),
-    );
+    let of_log = host_sim_in(folder.path(), &format!("{nodes} --log log.swf")).json();
+    let of_trace = host_sim_in(folder.path(), &format!("{nodes} --log trace.csv {COLUMNS}"));
     assert_eq!(hashes(&of_log), hashes(&of_trace.json()));
     assert_eq!(of_log["results"][0]["metrics"]["jobs"]["mean"], 300.0);
     for (line, expected) in [
         (
-            "run --mesh 8x8 --jobs-file trace.csv",
+            "run --mesh 8x8 --log trace.csv",
             "trace.csv:1: no column is called submit (found",
         ),
         (
-            "run --jobs-file trace.csv --columns submit=arrival,processors=gpus",
+            "run --log trace.csv --columns submit=arrival,processors=gpus",
             "no machine given",
         ),
         (
-            "run --mesh 8x8 --swf log.swf --columns run=a",
-            "--columns requires --jobs-file",
+            "run --mesh 8x8 --log log.swf --columns run=a",
+            "log.swf:1: a log in the Standard Workload Format has no columns with names",
         ),
         (
-            "run --mesh 8x8 --jobs-file log.swf --partition 1",
-            "--partition requires --swf",
+            "run --mesh 8x8 --log trace.csv --partition 1",
+            "trace.csv:1: a log in CSV has no partitions",
         ),
         (
             "run --processors-per-node 2",
-            "--processors-per-node requires --swf or --jobs-file",
+            "--processors-per-node requires --log",
         ),
         (
-            "run --mesh 8x8 --jobs-file trace.csv --columns start=a",
+            "run --mesh 8x8 --log trace.csv --columns start=a",
             "expected submit=COLUMN[,run=COLUMN]",
         ),
     ] {
@@ -118,10 +108,28 @@ fn a_trace_is_run_as_the_log_with_the_same_jobs() {
         );
     }
     // The owners of jobs come through.
-    let line = "run --mesh 8x8 --strategy ff --swf log.swf --jobs-output jobs.csv";
+    let line = "run --mesh 8x8 --strategy ff --log log.swf --jobs-output jobs.csv";
     host_sim_in(folder.path(), line).good();
     let rows = fs::read_to_string(path("jobs.csv")).unwrap();
     assert!(rows.lines().nth(1).unwrap().ends_with(",3,4,"), "{rows}");
+    // What a run writes is a log, whatever its name and wherever it comes from.
+    let again = "run --mesh 8x8 --strategy ff --format json";
+    let first = host_sim_in(folder.path(), &format!("{again} --log log.swf")).json();
+    fs::copy(path("jobs.csv"), path("jobs.txt")).unwrap();
+    for file in ["jobs.csv", "jobs.txt"] {
+        let second = host_sim_in(folder.path(), &format!("{again} --log {file}"));
+        assert_eq!(hashes(&first), hashes(&second.json()));
+    }
+    let second = host_sim_fed(folder.path(), &format!("{again} --log -"), &rows);
+    assert_eq!(hashes(&first), hashes(&second.json()));
+    let line = "run --mesh 8x8 --strategy ff,naive --log log.swf --jobs-output two.csv";
+    host_sim_in(folder.path(), line).good();
+    let refused = host_sim_in(folder.path(), &format!("{again} --log two.csv"));
+    let expected = "the jobs are of several runs (expected those of one strategy";
+    assert!(
+        refused.code == Some(2) && refused.stderr.contains(expected),
+        "{refused}"
+    );
 }
 
 #[test]

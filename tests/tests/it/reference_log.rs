@@ -43,7 +43,7 @@ fn schedule() -> Option<Vec<Ran>> {
         mesh: Some("16x8".parse().expect("sides")),
         strategy: Some(vec![StrategyChoice::One(StrategyKind::Naive)]),
         scheduler: Some(SchedulerKind::Easy { reservations: 1 }),
-        swf: Some(Path::new(&folder).join("NASA-iPSC-1993-3.1-cln.swf.gz")),
+        log: Some(Path::new(&folder).join("NASA-iPSC-1993-3.1-cln.swf.gz")),
         estimates: Some(EstimateModel::Perfect),
         ..Scenario::default()
     };

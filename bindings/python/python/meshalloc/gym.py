@@ -87,7 +87,7 @@ class MeshEnv(gymnasium.Env[dict[str, Any], np.int64]):
             raise Misuse(f"`window` is {window} (expected 1 or more)")
         if render_mode not in [None, "rgb_array"]:
             raise Misuse(f"`render_mode` is {render_mode!r} (expected 'rgb_array' or None)")
-        is_log = settings.get("swf") is not None or settings.get("jobs_file") is not None
+        is_log = settings.get("log") is not None
         # A log that is not resampled has one anyway.
         one = {} if is_log and settings.get("resample") is None else {"replications": 1}
         self._settings = settings | one

@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn a_log_is_looked_for_beside_the_scenario() {
-        let pairs = read("swf = \"log.swf.gz\"").unwrap();
+        let pairs = read("log = \"log.swf.gz\"").unwrap();
         assert_eq!(
             Path::new(&pairs[0].1),
             Path::new("folder").join("log.swf.gz")
@@ -373,7 +373,7 @@ mod tests {
             ("jobs = 1.5e0", 1, "jobs = 1.5e0: expected a whole number"),
             ("jobs = 20.0", 1, "jobs = 20.0: expected a whole number"),
             ("seed = 3.0", 1, "seed = 3.0: expected a whole number"),
-            ("swf = 3", 1, "`swf` is of type integer (expected a string)"),
+            ("swf = 3", 1, "`log` is of type integer (expected a string)"),
             ("mix = 3.5", 1, "`mix` is of type float (expected a string)"),
             ("failures = true", 1, "of type boolean (expected a string)"),
             ("from = 1979-05-27", 1, "of type datetime (expected"),
@@ -390,9 +390,9 @@ mod tests {
                 "contradicts `load` in line 1",
             ),
             (
-                "swf = \"a.swf\"\nside-lengths = \"uniform\"",
+                "log = \"a.swf\"\nside-lengths = \"uniform\"",
                 2,
-                "contradicts `swf` in line 1",
+                "contradicts `log` in line 1",
             ),
             ("load = 0.4\nload = 0.5", 2, "duplicate"),
             ("mesh = \"8x8\"\nload 0.4", 2, ""),

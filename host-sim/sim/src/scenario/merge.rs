@@ -21,8 +21,7 @@ const CHOICES: &[&[&str]] = &[
         "batch",
         "backlog",
         "interarrival",
-        "swf",
-        "jobs-file",
+        "log",
     ],
     &["service-mean", "service"],
     &["iterations", "iteration-seconds"],
@@ -37,7 +36,7 @@ const CHOICES: &[&[&str]] = &[
 /// Whether `later` takes the place of `earlier`. Random jobs do not take the place of a log: what
 /// they would be drawn from was not chosen.
 fn replaces(later: &Setting, earlier: &Setting) -> bool {
-    let is_log = |setting: &Setting| ["swf", "jobs-file"].contains(&setting.key);
+    let is_log = |setting: &Setting| setting.key == "log";
     let has = |choice: &&&[&str], setting: &Setting| choice.contains(&setting.key);
     let is_one_choice = || {
         let mut choices = CHOICES.iter();
@@ -118,7 +117,7 @@ fn stacked(given: &[Entry], below: Vec<Entry>) -> Result<(Vec<Entry>, Option<Str
 fn contradiction(entry: &Entry, over: &Entry) -> String {
     let (key, other) = (entry.setting.key, over.setting.key);
     let hint = match (key, other) {
-        ("swf" | "jobs-file", "load") => "; --log-load sets the load of a log",
+        ("log", "load") => "; --log-load sets the load of a log",
         _ => "",
     };
     let (begin, by, way_out) = (begin(entry), over.place.of(other), way_out(entry, over));

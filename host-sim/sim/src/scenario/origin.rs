@@ -97,8 +97,8 @@ mod tests {
 
     #[test]
     fn an_error_is_placed_where_the_first_of_its_settings_stands() {
-        let error = SettingError::new(&["from", "swf"], "`from` requires `swf`");
-        let dashes = "--from requires --swf";
+        let error = SettingError::new(&["from", "log"], "`from` requires `log`");
+        let dashes = "--from requires --log";
         assert_eq!(Origin::default().place(&error), error.to_string());
         assert_eq!(Origin::of(None, [], &[]).place(&error), dashes);
         let origin = |lines: &[(&str, usize)], given: &[&str], label: &[(String, String)]| {
@@ -115,15 +115,15 @@ mod tests {
             Origin::of(Some(&file), &entries, label)
         };
         let seed = [("seed".to_owned(), "1".to_owned())];
-        let reason = "`from` requires `swf`";
+        let reason = "`from` requires `log`";
         for (origin, placed) in [
             (
-                origin(&[("swf", 4), ("from", 7)], &[], &[]),
+                origin(&[("log", 4), ("from", 7)], &[], &[]),
                 format!("s.toml:7: {reason}"),
             ),
             (
-                origin(&[("swf", 4)], &["from"], &[]),
-                "s.toml:4: --from requires `swf`".to_owned(),
+                origin(&[("log", 4)], &["from"], &[]),
+                "s.toml:4: --from requires `log`".to_owned(),
             ),
             (origin(&[("load", 1)], &["from"], &[]), dashes.to_owned()),
             (
@@ -135,7 +135,7 @@ mod tests {
                 format!("s.toml:2: {reason} (seed = 1)"),
             ),
             (
-                origin(&[("swf", 4)], &[], &seed),
+                origin(&[("log", 4)], &[], &seed),
                 format!("s.toml:4: {reason} (seed = 1)"),
             ),
         ] {

@@ -18,8 +18,8 @@ use crate::network::Parameters;
 use crate::statistics::NOT_NARROWED;
 use crate::wording::{any_of, counted};
 use crate::workload::{
-    Arrivals, Counts, EstimateModel, Log, LogForm, LogMessages, LogOptions, Messages, Mix,
-    MixError, MixSource, Process, Rate, Requests, ServiceDistribution, ShapeRule, SharedLogs,
+    Arrivals, Counts, EstimateModel, Log, LogMessages, LogOptions, Messages, Mix, MixError,
+    MixSource, Process, Rate, Requests, ServiceDistribution, ShapeRule, SharedLogs,
     SideDistribution, Subcubes, Submeshes, Synthetic, WorkDistribution, Workload,
 };
 
@@ -113,7 +113,7 @@ impl Resolved {
                 let _ = workload.jobs(experiment.seed, 0)?;
             }
             Workload::Log(log) => {
-                let option = log.options.form.option();
+                let option = "log";
                 if !self.is_machine_named {
                     return Err(unnamed_machine(log));
                 }
@@ -160,7 +160,7 @@ fn unnamed_machine(log: &Log) -> SettingError {
             None => format!("; machines have up to {NODES_MAX} processors"),
         }
     );
-    SettingError::new(&[log.options.form.option()], reason)
+    SettingError::new(&["log"], reason)
 }
 
 impl Scenario {
@@ -281,8 +281,7 @@ impl Scenario {
 
     /// The log that it reads, if it does, and the option that names it.
     pub fn log_file(&self) -> Option<(&'static str, &Path)> {
-        let swf = self.swf.as_deref().map(|file| ("swf", file));
-        swf.or_else(|| Some(("jobs-file", self.jobs_file.as_deref()?)))
+        Some(("log", self.log.as_deref()?))
     }
 
     /// All files that it reads, with the options that name them.
@@ -455,12 +454,8 @@ impl Scenario {
             let reason = format!("`to` is {to}, not after `from`, {from} (expected a later time)");
             return Err(SettingError::new(&["to", "from"], reason));
         }
-        let columns = || self.columns.clone().unwrap_or_default();
         Ok(LogOptions {
-            form: match self.jobs_file {
-                Some(_) => LogForm::Csv(columns()),
-                None => LogForm::Swf,
-            },
+            columns: self.columns.clone(),
             processors_per_node: self.processors_per_node,
             partition: self.partition,
             from: self.from,
@@ -580,7 +575,7 @@ impl Scenario {
             let expected = match self.backlog {
                 // Neither a model nor a log goes with one.
                 Some(_) => "`mix` or `processors`",
-                None => "`mix`, `processors`, `model`, `swf` or `jobs-file`",
+                None => "`mix`, `processors`, `model` or `log`",
             };
             let reason = format!(
                 "`machine` {name} gives only certain shapes, which jobs of random sides seldom have \

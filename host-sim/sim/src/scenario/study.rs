@@ -257,8 +257,8 @@ mod tests {
             ("failures", "node:10,1,link:5,2", &["node:10,1", "link:5,2"]),
             ("mix", "tpu-v4,a.csv", &["tpu-v4", "a.csv"]),
             ("service", "uniform:5.5,10", &["uniform:5.5,10"]),
-            ("swf", "a.swf,b.swf", &["a.swf", "b.swf"]),
-            ("swf", "a,b.swf", &["a,b.swf"]),
+            ("log", "a.swf,b.swf", &["a.swf", "b.swf"]),
+            ("log", "a,b.swf", &["a,b.swf"]),
             ("strategy", "ff,fsl", &["ff,fsl"]),
             ("load", ".3,.30,.4", &["0.3", "0.4"]),
         ] {

@@ -321,8 +321,7 @@ fn text(value: &OsStr) -> Result<&str, String> {
 
 settings! {
     /// Sides of a mesh of 1 to 16 dimensions, the first along dimension 0 (x): each 1 to 65535, in
-    /// two dimensions 1 to 1024, and up to 1048576 processors [default: 64x64; none with --swf
-    /// or --jobs-file]
+    /// two dimensions 1 to 1024, and up to 1048576 processors [default: 64x64; none with --log]
     mesh: text Shape = "WxH...", MACHINE, read = names::sides;
 
     /// Dimensions of the mesh that wrap around, by number (0 is x)
@@ -368,13 +367,13 @@ settings! {
     /// Distribution of the number of processors of a job, in place of its sides: exponential:MEAN,
     /// rounded up, at most the whole machine
     processors: text CountDistribution = "DISTRIBUTION", SYNTHETIC,
-        not = ["cube", "side-lengths", "side-range", "swf", "jobs-file"];
+        not = ["cube", "side-lengths", "side-range", "log"];
 
     /// Shapes of jobs with weights, in place of side lengths: tpu-v4, rfold, one of them with the
     /// longest side (tpu-v4:16), or a CSV file, whose name has a dot or a slash, with the columns
     /// shape (such as 4x4x8), weight and optionally rings
     mix: named MixSource = "NAME|FILE", SYNTHETIC,
-        not = ["cube", "side-lengths", "side-range", "processors", "swf", "jobs-file"];
+        not = ["cube", "side-lengths", "side-range", "processors", "log"];
 
     /// Leave out shapes of the mix that the machine never gives, and count them [default: they are
     /// an error]
@@ -386,36 +385,36 @@ settings! {
     model: text Lublin = "NAME", SYNTHETIC,
         not = ["cube", "side-lengths", "side-range", "processors", "mix", "traffic-ratio",
             "arrival-rate", "batch", "service-mean", "service", "interarrival", "pattern", "io",
-            "io-nodes", "swf", "jobs-file"];
+            "io-nodes", "log"];
 
     /// Submit this many jobs at time 0 and none later, and measure all of them [default on a cube:
     /// 100, unless --load, --traffic-ratio, --arrival-rate, --interarrival or --backlog makes jobs
     /// arrive; a batch on a cube has --service uniform:5,10 by default]
     batch: number u32 = "COUNT", SYNTHETIC,
-        read = names::jobs, not = ["load", "traffic-ratio", "jobs", "warmup", "measure", "swf", "jobs-file"];
+        read = names::jobs, not = ["load", "traffic-ratio", "jobs", "warmup", "measure", "log"];
 
     /// Offered load: processor seconds requested per processor second of the machine [default on a
     /// mesh: 0.4]
     load: number f64 = "FRACTION", SYNTHETIC, read = names::load, not = ["traffic-ratio"];
 
     /// Jobs that arrive in a mean service time, in place of a load
-    traffic_ratio: number f64 = "RATIO", SYNTHETIC, read = names::positive, not = ["swf", "jobs-file"];
+    traffic_ratio: number f64 = "RATIO", SYNTHETIC, read = names::positive, not = ["log"];
 
     /// Jobs that arrive in a second, in place of a load; in a cycle with --pattern
     arrival_rate: number f64 = "RATE", SYNTHETIC,
-        read = names::positive, not = ["load", "traffic-ratio", "batch", "swf", "jobs-file"];
+        read = names::positive, not = ["load", "traffic-ratio", "batch", "log"];
 
     /// Jobs that wait at all times, 1 to 1000, in place of a load: a new job arrives as soon as
     /// fewer wait. The utilization is then that of saturation
     backlog: number NonZeroU32 = "COUNT", SYNTHETIC, read = backlog, record = NonZeroU32::get,
         not = ["load", "traffic-ratio", "arrival-rate", "batch", "interarrival", "model", "pattern",
-            "io", "io-nodes", "swf", "jobs-file", "failures"];
+            "io", "io-nodes", "log", "failures"];
 
     /// Times between arrivals in place of a Poisson process, drawn with replacement from a column
     /// of a CSV file, in seconds. The column submit, also of a log (.swf, .swf.gz), means the
     /// differences of successive submit times. --load stretches them
     interarrival: named Empirical = "FILE:COLUMN", SYNTHETIC, read = column,
-        not = ["traffic-ratio", "arrival-rate", "batch", "pattern", "io", "io-nodes", "swf", "jobs-file"];
+        not = ["traffic-ratio", "arrival-rate", "batch", "pattern", "io", "io-nodes", "log"];
 
     /// Mean of the exponential service time, such as 10 (seconds), 90s or 1h [default: 10]
     service_mean: number f64 = "TIME", SYNTHETIC, read = names::time, not = ["service"];
@@ -427,14 +426,14 @@ settings! {
 
     /// Measured jobs: arrivals, the first to arrive after the warm-up; departures, the first to
     /// leave, without a warm-up [default: arrivals; with --pattern: departures]
-    measure: text Measured = "WHICH", MEASUREMENT, not = ["swf", "jobs-file"];
+    measure: text Measured = "WHICH", MEASUREMENT, not = ["log"];
 
     /// The shortest run time in the bounded slowdown, in seconds (or 5m) or cycles; shorter ones
     /// count as this [default: 10]
     slowdown_threshold: number f64 = "TIME", MEASUREMENT, read = names::time;
 
     /// Fraction of the jobs that is not measured, the first to arrive, 0 to below 1 [default: 0.05]
-    warmup: number f64 = "FRACTION", MEASUREMENT, read = warmup, not = ["swf", "jobs-file"];
+    warmup: number f64 = "FRACTION", MEASUREMENT, read = warmup, not = ["log"];
 
     /// Jobs send messages over a wormhole network and leave when all are delivered; times are in
     /// cycles. The pattern sets sources and destinations. With several, joined by +, jobs take
@@ -457,11 +456,11 @@ settings! {
     /// In place of --iterations: a job of a log has one iteration for each TIME of its run time,
     /// rounded, at least one
     iteration_seconds: number f64 = "TIME", MESSAGES,
-        read = names::time, not = ["iterations"], needs = [["pattern"], ["swf", "jobs-file"]];
+        read = names::time, not = ["iterations"], needs = [["pattern"], ["log"]];
 
     /// Cycles in a second of a log's submit times [default: 1]
     cycles_per_second: number f64 = "COUNT", MESSAGES, read = names::positive,
-        needs = [["pattern"], ["swf", "jobs-file"]];
+        needs = [["pattern"], ["log"]];
 
     /// A process sends each message only after the delivery of the one before
     blocking: switch bool = "true|false", MESSAGES, needs = [["pattern"]];
@@ -469,14 +468,14 @@ settings! {
     /// The side of the mesh with the I/O nodes, each with a disk: left, right, top or bottom
     /// [default with --io: left]
     io_nodes: text IoSide = "SIDE", IO,
-        not = ["pattern", "load", "traffic-ratio", "service-mean", "service", "swf", "jobs-file"];
+        not = ["pattern", "load", "traffic-ratio", "service-mean", "service", "log"];
 
     /// Jobs go through communication phases, then an I/O phase, and share links and disks:
     /// communications=COUNT,pattern=all-to-all|permutation,direction=write|read,link=MB/S,disk=MB/S,network=fair-shares|wormhole:FLITS
     /// [default with --io-nodes:
     /// communications=0,pattern=all-to-all,direction=write,link=11.65,disk=4.545,network=fair-shares]
     io: text IoJobs = "KEY=VALUE,...", IO,
-        not = ["pattern", "load", "traffic-ratio", "service-mean", "service", "swf", "jobs-file"];
+        not = ["pattern", "load", "traffic-ratio", "service-mean", "service", "log"];
 
     /// Measure the largest slice that could be placed, over time: metrics largest_slice,
     /// free_processors and largest_share. Takes a search after each change [default: false]
@@ -487,10 +486,10 @@ settings! {
     reasons: switch bool = "true|false", MEASUREMENT;
 
     /// Jobs in one replication, also those that are not measured; of a log, its first jobs
-    /// [default: 40000; with --pattern: 1000; with --swf: all]
+    /// [default: 40000; with --pattern: 1000; with --log: all]
     jobs: number u32 = "COUNT", REPLICATION, read = names::jobs;
 
-    /// Runs of each strategy, each with new jobs [default: 10; with --swf and no --resample: 1]
+    /// Runs of each strategy, each with new jobs [default: 10; with --log and no --resample: 1]
     replications: number u32 = "COUNT", REPLICATION,
         read = names::replications::<u32>,
         not = ["until-rel-error", "until-abs-error", "max-replications"];
@@ -513,58 +512,54 @@ settings! {
     /// Seed of all random numbers, 0 to 2^64-1; the same seed gives the same jobs [default: 1]
     seed: number u64 = "NUMBER", REPLICATION, read = seed;
 
-    /// A log in the Standard Workload Format, plain or .gz; - reads standard input. All of it is
-    /// measured. Requires a machine
-    swf: file PathBuf = "FILE", LOG,
+    /// A log, plain or .gz; - reads standard input. All of it is measured. Requires a machine. It is
+    /// in the Standard Workload Format, or CSV whose header has the columns submit, run, and shape or
+    /// processors, and optionally estimate, rings, id, user, group, priority; times are in seconds or
+    /// D-HH:MM:SS, submit times also dates. What --jobs-output writes is a log, too
+    log: file PathBuf = "FILE", LOG,
         not = ["side-lengths", "side-range", "dims", "radices", "load", "service-mean", "service"];
 
-    /// A trace in CSV in place of a log, plain or .gz; - reads standard input. Its header has the
-    /// columns submit, run, and shape or processors, and optionally estimate, rings, id, user,
-    /// group, priority; times are in seconds or D-HH:MM:SS, submit times also dates
-    jobs_file: file PathBuf = "FILE", LOG,
-        not = ["swf", "side-lengths", "side-range", "dims", "radices", "load", "service-mean", "service"];
-
-    /// Names of the columns in the trace, such as submit=arrival,run=duration; an empty name leaves
+    /// Names of the columns in a log in CSV, such as submit=arrival,run=duration; an empty name leaves
     /// a column out [default: their own names]
-    columns: text Columns = "NAME=COLUMN,...", LOG, needs = [["jobs-file"]];
+    columns: text Columns = "NAME=COLUMN,...", LOG, needs = [["log"]];
 
     /// Refuse a log with a job without a submit time, processors or a run time, and one with other
     /// data behind its gzip data [default: such jobs are left out and counted]
-    strict: switch bool = "true|false", LOG, needs = [["swf", "jobs-file"]];
+    strict: switch bool = "true|false", LOG, needs = [["log"]];
 
     /// The log counts processors, the machine allocates nodes of COUNT processors: a job gets
     /// enough nodes for its processors [default: the machine allocates processors]
     processors_per_node: number NonZeroU32 = "COUNT", LOG, read = names::count::<NonZeroU32>,
-        record = NonZeroU32::get, needs = [["swf", "jobs-file"]];
+        record = NonZeroU32::get, needs = [["log"]];
 
     /// Only the log's jobs of this partition [default: all]
-    partition: number i64 = "NUMBER", LOG, read = partition, needs = [["swf"]];
+    partition: number i64 = "NUMBER", LOG, read = partition, needs = [["log"]];
 
     /// Only the log's jobs submitted at this time after the log's zero, or later: seconds, or a
     /// number with a unit, such as 90m, 12h, 30d or 4w. Times then count from there
-    from: number Ticks = "TIME", LOG, read = names::span, record = seconds, needs = [["swf", "jobs-file"]];
+    from: number Ticks = "TIME", LOG, read = names::span, record = seconds, needs = [["log"]];
 
     /// Only the log's jobs submitted before this time, counted from the log's zero like --from
-    to: number Ticks = "TIME", LOG, read = names::span, record = seconds, needs = [["swf", "jobs-file"]];
+    to: number Ticks = "TIME", LOG, read = names::span, record = seconds, needs = [["log"]];
 
     /// Resample the log: with weeks, each replication consists of whole weeks of the log, drawn
     /// with replacement [default: one run of the log]
-    resample: text Resample = "BY", LOG, needs = [["swf", "jobs-file"]];
+    resample: text Resample = "BY", LOG, needs = [["log"]];
 
     /// The rule that turns a number of processors into a shape, for a log, --processors or --model:
     /// near-square, near-cubic, power-of-two, flat, drawn:DISTRIBUTION or chips;
     /// `host-sim list` shows them [default: near-square on a two-dimensional mesh, else near-cubic;
     /// with --machine: chips]
-    shape: text ShapeRule = "RULE", LOG, needs = [["swf", "jobs-file", "processors", "model"]];
+    shape: text ShapeRule = "RULE", LOG, needs = [["log", "processors", "model"]];
 
     /// Stretch the log's submit times until it offers this load to the machine [default: they stay
     /// as they are]
     log_load: number f64 = "FRACTION", LOG, read = names::load, not = ["pattern"],
-        needs = [["swf", "jobs-file"]];
+        needs = [["log"]];
 
     /// Run-time estimates of jobs: perfect, log (the requested time, at most 71 years),
     /// factor:LOW..HIGH (the run time times a number drawn for each job) or none [default: perfect;
-    /// with --swf: log; with --pattern and --io: none]
+    /// with --log: log; with --pattern and --io: none]
     estimates: text EstimateModel = "MODEL", ESTIMATES;
 
     /// End a job that has run for its estimate, as batch systems do; a job without an estimate, or

@@ -26,6 +26,21 @@ named!(Column, "column": Submit = "submit", Run = "run", Shape = "shape",
     Processors = "processors", Estimate = "estimate", Rings = "rings", Id = "id", User = "user",
     Group = "group", Priority = "priority");
 
+impl Column {
+    /// What Batsim, and so a jobs file that a run writes, calls it.
+    pub(super) const fn written(self) -> Option<&'static str> {
+        Some(match self {
+            Column::Submit => "submission_time",
+            Column::Run => "execution_time",
+            Column::Shape => "requested_extents",
+            Column::Processors => "requested_number_of_resources",
+            Column::Estimate => "requested_time",
+            Column::Id => "job_id",
+            Column::Rings | Column::User | Column::Group | Column::Priority => return None,
+        })
+    }
+}
+
 /// What a file calls the columns of a trace: those that are not named have their own names.
 ///
 /// ```

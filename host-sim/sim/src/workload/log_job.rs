@@ -10,8 +10,9 @@ use super::{Columns, ShapeRule};
 /// Which jobs of a log to take, and their shapes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LogOptions {
-    /// The form of its lines.
-    pub form: LogForm,
+    /// What its columns are called, so that it is in CSV; `None`: it is in the Standard Workload
+    /// Format, or in CSV with columns of their own names.
+    pub columns: Option<Columns>,
     /// Only those of this partition (field 16).
     pub partition: Option<i64>,
     /// Only those submitted at this time of the log or later; times are counted from it.
@@ -44,26 +45,6 @@ impl LogOptions {
     pub(super) fn nodes(&self, processors: u32) -> u32 {
         let each = self.processors_per_node.map_or(1, NonZeroU32::get);
         processors.div_ceil(each)
-    }
-}
-
-/// What the lines of a log are.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub enum LogForm {
-    /// Those of the Standard Workload Format.
-    #[default]
-    Swf,
-    /// Rows of CSV, behind a header that names these columns.
-    Csv(Columns),
-}
-
-impl LogForm {
-    /// The option that names a log of this form.
-    pub const fn option(&self) -> &'static str {
-        match self {
-            LogForm::Swf => "swf",
-            LogForm::Csv(_) => "jobs-file",
-        }
     }
 }
 

@@ -49,7 +49,7 @@ pub use empirical::Empirical;
 pub use error::{LineCounts, LogError};
 pub use estimates::EstimateModel;
 pub use log::{Log, LogHeader, LogMessages, Resample};
-pub use log_job::{LogForm, LogJob, LogOptions, Owner};
+pub use log_job::{LogJob, LogOptions, Owner};
 pub use lublin::Lublin;
 pub use mix::{BuiltInMix, Mix, MixEntry, MixError, MixSource, fits_turned};
 pub use pattern::{Pattern, Patterns};

@@ -9,7 +9,7 @@ use super::csv::{CsvFile, Row};
 use super::entry::{Entry, Fields, Lines, Reason};
 use super::error::{LineCounts, LogError};
 use super::log::{Log, LogHeader};
-use super::log_job::{LogForm, LogJob, LogOptions};
+use super::log_job::{LogJob, LogOptions};
 use super::swf::{Begun, Record};
 use super::text_file::TextFile;
 use super::trace::Trace;
@@ -39,32 +39,48 @@ impl Log {
     }
 
     fn from_file(
-        file: TextFile<'_, impl Read>,
+        mut file: TextFile<'_, impl Read>,
         options: LogOptions,
         machine: Grid,
     ) -> Result<Log, LogError> {
         let fits = options.shape.check(machine);
         fits.map_err(|reason| file.wrong(reason))?;
-        match &options.form {
-            LogForm::Swf => {
-                let mut reading = Reading::default();
-                let file = reading.swf(file, &options)?;
-                reading.log(&file, options, machine)
-            }
-            LogForm::Csv(columns) => {
-                let mut csv = CsvFile::new(file)?;
-                let trace = Trace::new(&csv, columns);
-                let trace = trace.map_err(|reason| csv.wrong(reason))?;
-                let mut reading = Reading::default();
-                let mut row = Row::new();
-                while csv.next_row(&mut row)? {
-                    let number = reading.counts.records as i64 + 1;
-                    let line = csv.begin();
-                    reading.line(csv.file(), line, &trace.row(&row), number, &options)?;
-                }
-                reading.log(csv.file(), options, machine)
-            }
+        let is_csv = file.is_csv(options.columns.is_some());
+        if !is_csv && options.columns.is_some() {
+            return Err(file.wrong(
+                "a log in the Standard Workload Format has no columns with names (expected CSV)"
+                    .to_owned(),
+            ));
         }
+        if is_csv && options.partition.is_some() {
+            return Err(file.wrong(
+                "a log in CSV has no partitions (expected the Standard Workload Format)".to_owned(),
+            ));
+        }
+        let mut reading = Reading::default();
+        if !is_csv {
+            let file = reading.swf(file, &options)?;
+            return reading.log(&file, options, machine);
+        }
+        let mut csv = CsvFile::new(file)?;
+        let columns = options.columns.clone().unwrap_or_default();
+        let trace = Trace::new(&csv, &columns);
+        let trace = trace.map_err(|reason| csv.wrong(reason))?;
+        let mut row = Row::new();
+        let mut run = None;
+        while csv.next_row(&mut row)? {
+            let of = trace.run(&row);
+            if *run.get_or_insert_with(|| of.clone()) != of {
+                return Err(csv.wrong(
+                    "the jobs are of several runs (expected those of one strategy and replication)"
+                        .to_owned(),
+                ));
+            }
+            let number = reading.counts.records as i64 + 1;
+            let line = csv.begin();
+            reading.line(csv.file(), line, &trace.row(&row), number, &options)?;
+        }
+        reading.log(csv.file(), options, machine)
     }
 
     /// Whether one of its jobs fits on the machine; an error when none does.

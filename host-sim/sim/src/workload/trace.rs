@@ -5,7 +5,8 @@
 //! or `processors`; there may be `estimate`, a run time, `rings`, as in a [mix](super::mix), the
 //! whole numbers `id` and `priority`, and `user` and `group`, which may be names. Others are not
 //! read.
-//! [`Columns`] gives the names that they have in a file.
+//! [`Columns`] gives the names that they have in a file. The names of a jobs file that a run writes
+//! are known too; such a file is read if its jobs are of one run.
 //!
 //! ```text
 //! submit,run,shape,user
@@ -31,7 +32,11 @@ use super::entry::Fields;
 use super::text_file::bad;
 
 /// Of each column its place in a row, if there is one.
-pub(super) struct Trace([Option<usize>; Column::ALL.len()]);
+pub(super) struct Trace {
+    places: [Option<usize>; Column::ALL.len()],
+    /// The columns that say of which run a job is, in a file of jobs that a run wrote.
+    run: [Option<usize>; 2],
+}
 
 impl Trace {
     /// The columns of a file; an error when one is missing that is needed or named.
@@ -41,7 +46,10 @@ impl Trace {
             places[column as usize] = match columns.0.get(&column) {
                 Some(name) if name.is_empty() => None,
                 Some(name) => Some(csv.required(name)?),
-                None => csv.place(column.name())?,
+                None => match (csv.place(column.name())?, column.written()) {
+                    (None, Some(name)) => csv.place(name)?,
+                    (place, _) => place,
+                },
             };
         }
         let has = |column: Column| places[column as usize].is_some();
@@ -57,9 +65,17 @@ impl Trace {
             }
         }
         if has(Column::Shape) || has(Column::Processors) {
-            return Ok(Trace(places));
+            let run = [csv.place("strategy")?, csv.place("replication")?];
+            let is_written = csv.place("submission_time")?.is_some();
+            let run = run.map(|place| place.filter(|_| is_written));
+            return Ok(Trace { places, run });
         }
         Err(missing(Column::Processors, " or shape"))
+    }
+
+    /// The words that say of which run a row is, if the file has some.
+    pub(super) fn run(&self, row: &Row) -> [Option<String>; 2] {
+        self.run.map(|place| Some(row.cell(place?).to_owned()))
     }
 
     /// A row of the file.
@@ -79,7 +95,7 @@ impl Fields for Cells<'_> {
     const CAN_LEAVE_OUT: bool = true;
 
     fn word(&self, column: Column) -> &str {
-        let place = self.trace.0[column as usize];
+        let place = self.trace.places[column as usize];
         place.map_or("", |place| self.row.cell(place))
     }
 
@@ -94,15 +110,15 @@ mod tests {
 
     use meshalloc::{Flags, Grid, Mesh, Request, Shape};
 
-    use super::super::{Log, LogForm, LogJob, LogOptions, Owner, Workload};
+    use super::super::{Log, LogJob, LogOptions, Owner, Workload};
     use super::*;
 
     fn options(columns: &str) -> LogOptions {
         LogOptions {
-            form: LogForm::Csv(match columns {
-                "" => Columns::default(),
-                columns => columns.parse().unwrap(),
-            }),
+            columns: match columns {
+                "" => None,
+                columns => Some(columns.parse().unwrap()),
+            },
             ..LogOptions::default()
         }
     }
@@ -293,11 +309,8 @@ mod tests {
         let nodes: Vec<_> = log.jobs.iter().map(|job| job.processors).collect();
         assert_eq!(nodes, [1, 1, 2, 16, 3]);
         let swf = "; MaxProcs: 64\n1 0 -1 10 33 -1 -1 4 -1 -1 1 5 6 1 1 1 -1 -1\n";
-        let options = LogOptions {
-            form: LogForm::Swf,
-            ..options
-        };
-        let log = read(swf, options).unwrap();
+        let machine = Grid::from(Mesh::new(8, 8).unwrap());
+        let log = Log::from_reader(swf.as_bytes(), Path::new("a.log"), options, machine).unwrap();
         assert_eq!(log.jobs[0].processors, 5);
         assert_eq!((log.owner(0).user, log.owner(0).group), (5, 6));
         // 64 processors are 8 nodes.

@@ -140,7 +140,7 @@ fn misses_and_failures_are_those_of_core() {
         let mut scenario = Scenario {
             mesh: Some(Shape::sides(6, 4)),
             strategy: Some(vec![StrategyChoice::One(StrategyKind::AdaptiveScan)]),
-            swf: Some(path.clone()),
+            log: Some(path.clone()),
             ..Scenario::default()
         };
         for (name, value) in settings {

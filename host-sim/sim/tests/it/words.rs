@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use meshalloc::Mesh;
-use meshalloc_sim::workload::{Columns, LineCounts, Log, LogForm, LogJob, LogOptions, TIME_MAX};
+use meshalloc_sim::workload::{Columns, LineCounts, Log, LogJob, LogOptions, TIME_MAX};
 
 const SECOND: u64 = 1_000_000;
 
@@ -19,7 +19,7 @@ fn csv(columns: &str) -> LogOptions {
         columns => columns.parse().unwrap(),
     };
     LogOptions {
-        form: LogForm::Csv(columns),
+        columns: Some(columns),
         ..LogOptions::default()
     }
 }
