@@ -9,10 +9,14 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::Ordering;
 
 use clap::builder::ValueHint;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Arg, ArgAction, Args, CommandFactory, Parser, Subcommand};
+use clap::{
+    Arg, ArgAction, Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand,
+    ValueEnum,
+};
 use clap_complete::Shell;
 use meshalloc::{Configuration, Grid};
 
@@ -52,6 +56,83 @@ use meshalloc_sim::workload::TimeUnit;
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
+
+    /// Less output: no progress and no notes; of replay the counts alone
+    #[arg(short, long, global = true)]
+    quiet: bool,
+
+    /// Colours in help and in maps on a terminal: auto, always or never; NO_COLOR turns them off
+    #[arg(
+        long,
+        value_name = "WHEN",
+        value_enum,
+        global = true,
+        default_value = "auto",
+        hide_default_value = true,
+        hide_possible_values = true,
+        hide_short_help = true
+    )]
+    color: ColorChoice,
+}
+
+/// Options that the short help of a command with many options has, by their names in clap.
+const FEW: &[&str] = &[
+    "scenario",
+    "mesh",
+    "machine",
+    "strategy",
+    "scheduler",
+    "load",
+    "log",
+    "jobs",
+    "replications",
+    "seed",
+    "save",
+    "format",
+    "metrics",
+    "plot",
+    "output",
+    "count",
+    "quiet",
+];
+
+/// A command with more options than this shows [`FEW`] of them for `-h`.
+const MANY: usize = 24;
+
+/// The commands. For `-h` each option of one with many has the first words of its help.
+fn commands(color: ColorChoice) -> clap::Command {
+    let short = |command: clap::Command| {
+        if command.get_arguments().count() <= MANY {
+            return command;
+        }
+        let all = format!(
+            "`{PROGRAM} {} --help` shows all options, and examples.",
+            command.get_name()
+        );
+        let examples = command.get_after_help().cloned().unwrap_or_default();
+        let command = command.mut_args(|arg| {
+            let is_few = FEW.contains(&arg.get_id().as_str());
+            let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+            let ends = [". ", ": ", "; ", " ["]
+                .iter()
+                .filter_map(|end| help.find(end));
+            let first = help[..ends.min().unwrap_or(help.len())].to_owned();
+            arg.hide_short_help(!is_few).help(first).long_help(help)
+        });
+        command.after_help(all).after_long_help(examples)
+    };
+    Cli::command().color(color).mut_subcommands(short)
+}
+
+/// The colours that are asked for, before the command line is read: help is coloured, too.
+fn color() -> ColorChoice {
+    let words: Vec<_> = std::env::args().collect();
+    let value = |at: usize| match words[at].strip_prefix("--color")? {
+        "" => words.get(at + 1).map(String::as_str),
+        value => value.strip_prefix('='),
+    };
+    let given = (0..words.len()).find_map(|at| ColorChoice::from_str(value(at)?, true).ok());
+    given.unwrap_or_default()
 }
 
 #[derive(Subcommand, Debug)]
@@ -211,10 +292,6 @@ struct ReplayArgs {
     #[command(flatten)]
     settings: Given<Self>,
 
-    /// Print only counts, refusals by error and operations per second
-    #[arg(long)]
-    quiet: bool,
-
     /// Also draw which job holds which processors at the end of the file
     #[arg(long, value_name = "map", value_parser = ["map"], help_heading = "Map")]
     plot: Option<String>,
@@ -269,14 +346,27 @@ struct ListArgs {
 
 /// Reads the command line of this process and carries it out.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let mut command = commands(color());
+    let read = command.try_get_matches_from_mut(std::env::args_os());
+    let read = read.and_then(|matches| {
+        let read = Cli::from_arg_matches(&matches);
+        read.map_err(|error| error.format(&mut command))
+    });
+    let cli = match read {
         Ok(cli) => cli,
         Err(error) => return explain(error),
     };
+    if cli.quiet {
+        failure::QUIET.store(true, Ordering::Relaxed);
+    }
+    match cli.color {
+        ColorChoice::Auto => {}
+        other => console::set_colors_enabled(other == ColorChoice::Always),
+    }
     let mut output = BufWriter::new(io::stdout().lock());
     let mut printed = Printable::new(&mut output);
     let outcome =
-        carry_out(&cli.command, &mut printed).and_then(|()| printed.flush().map_err(Failure::from));
+        carry_out(&cli, &mut printed).and_then(|()| printed.flush().map_err(Failure::from));
     // What is left in the buffer has been written, or cannot be.
     let _ = output.into_parts();
     ended(outcome)
@@ -410,11 +500,11 @@ fn ended(outcome: Result<(), Failure>) -> ExitCode {
     ExitCode::from(code)
 }
 
-fn carry_out(command: &Command, output: &mut impl Write) -> Result<(), Failure> {
-    match command {
+fn carry_out(cli: &Cli, output: &mut impl Write) -> Result<(), Failure> {
+    match &cli.command {
         Command::Run(args) => failure::files_first(output, |output| run::run(args, output)),
         Command::View(args) => view::view(args, output),
-        Command::Replay(args) => replay_file(args, output),
+        Command::Replay(args) => replay_file(args, cli.quiet, output),
         Command::Compare(args) => {
             failure::files_first(output, |output| compare::compare(args, output))
         }
@@ -459,7 +549,7 @@ fn man(folder: &Path, replace: ReplaceArgs, output: &mut impl Write) -> Result<(
     Ok(())
 }
 
-fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure> {
+fn replay_file(args: &ReplayArgs, quiet: bool, output: &mut impl Write) -> Result<(), Failure> {
     let settings = args.settings.scenario("replay")?;
     let waiting = match settings.scheduler {
         Some(_) => Waiting::Queue,
@@ -470,7 +560,7 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
     let description = controlled.description.as_ref();
     let description = description.map(|description| &description.description);
     // A picture between the objects would be in the way of a program that reads them.
-    let for_people = args.quiet || io::stdout().is_terminal();
+    let for_people = quiet || io::stdout().is_terminal();
     let plot = args.plot.as_deref();
     let picture = args.picture.path(plot);
     file::distinct(&[
@@ -506,7 +596,7 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
     let mut sink = io::sink();
     let ready = backends.with(configuration, description, &mut |backend| {
         let Some(input) = input.take() else { return };
-        let objects: &mut dyn Write = if args.quiet { &mut sink } else { output };
+        let objects: &mut dyn Write = if quiet { &mut sink } else { output };
         outcome = Some(replay::replay(
             &name, input, machine, waiting, backend, objects,
         ));
@@ -521,7 +611,7 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
         Some(Err(ReplayError::Write(error))) => return Err(error.into()),
         Some(Err(ReplayError::Backend(error))) => return Err(error.into()),
         Some(Err(error)) => return Err(error.to_string().into()),
-        Some(Ok(counts)) if args.quiet => {
+        Some(Ok(counts)) if quiet => {
             let trips = line.map(|line| line.round_trips(&[strategy]));
             counts.write(trips, output)?;
         }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::printable::printable;
 use crate::signals::exit_interrupted;
@@ -27,6 +28,16 @@ Exit codes:
   130  after Ctrl-C: complete replications are written, marked INCOMPLETE (traffic: complete rates;
        view: no page). With --save, and in reproduce, complete points are kept, and standard error
        names the command that continues. After SIGTERM the same with 143, after SIGHUP with 129";
+
+/// Whether notes and progress are left out.
+pub(crate) static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Writes a note, unless it is left out.
+pub(crate) fn note(line: &dyn fmt::Display) {
+    if !QUIET.load(Ordering::Relaxed) {
+        to_stderr(line);
+    }
+}
 
 /// Writes a line to standard error, as far as it can be written: a reader that has closed it
 /// changes neither what is done nor the exit code.

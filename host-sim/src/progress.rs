@@ -48,7 +48,11 @@ impl<'j> Bar<'j> {
     }
 
     pub(crate) fn of(what: &'static str) -> Result<Self, String> {
-        let target = ProgressDrawTarget::stderr_with_hz(10);
+        let target = if failure::QUIET.load(Ordering::Relaxed) {
+            ProgressDrawTarget::hidden()
+        } else {
+            ProgressDrawTarget::stderr_with_hz(10)
+        };
         let bar = ProgressBar::with_draw_target(Some(0), target);
         if let Ok(style) = ProgressStyle::with_template(&template(what)) {
             bar.set_style(style);
@@ -113,7 +117,7 @@ impl Progress for Bar<'_> {
         let elapsed = self.bar.elapsed();
         if self.bar.is_hidden() && is_due(&self.due, elapsed.as_secs()) {
             let (done, all) = (self.bar.position(), self.bar.length().unwrap_or(0));
-            failure::to_stderr(&line(done, all, self.what, elapsed));
+            failure::note(&line(done, all, self.what, elapsed));
         }
     }
 

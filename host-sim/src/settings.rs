@@ -63,12 +63,7 @@ fn option(setting: &'static Setting) -> Arg {
         Form::File => arg
             .value_parser(value_parser!(OsString))
             .value_hint(ValueHint::FilePath),
-        Form::Switch => arg
-            .action(ArgAction::Set)
-            .value_parser(value_parser!(bool))
-            .num_args(0..=1)
-            .require_equals(true)
-            .default_missing_value("true"),
+        Form::Switch => arg.action(ArgAction::SetTrue),
     }
 }
 
@@ -116,7 +111,7 @@ impl<T> Given<T> {
         let all = kept.chain(over.iter().cloned());
         let words = all.flat_map(|(key, value)| {
             if Setting::of(key).is_some_and(|setting| setting.form == Form::Switch) {
-                vec![format!("--{key}={value}")]
+                vec![format!("--{key}")]
             } else {
                 vec![format!("--{key}"), value]
             }
@@ -156,7 +151,7 @@ impl<T: Takes + Args> Given<T> {
         };
         let (study, note) = scenario::read(self.entries.clone(), file, foreign)?;
         if let Some(note) = note {
-            failure::to_stderr(&note);
+            failure::note(&note);
         }
         say_lines(&study);
         Ok(study)
@@ -170,7 +165,7 @@ fn say_lines(study: &Study) {
         let entry = entries.find(|entry| entry.setting.key == key);
         for sides in entry.map_or(&[][..], |entry| &entry.values) {
             if let Ok(side) = sides.to_string_lossy().parse::<u32>() {
-                failure::to_stderr(&format_args!(
+                failure::note(&format_args!(
                     "note: {key} {side} is a {kind} of {side} processors (a square is {side}x{side})"
                 ));
             }
@@ -270,9 +265,15 @@ impl<T: Takes> FromArgMatches for Given<T> {
                 (ContextKind::PriorArg, second),
             ] {
                 let Setting {
-                    key, value_name, ..
+                    key,
+                    value_name,
+                    form,
+                    ..
                 } = settings[at];
-                let shown = format!("--{key} <{value_name}>");
+                let shown = match form {
+                    Form::Switch => format!("--{key}"),
+                    _ => format!("--{key} <{value_name}>"),
+                };
                 error.insert(kind, ContextValue::String(shown));
             }
             return Err(error);
@@ -341,7 +342,7 @@ fn format(text: &str) -> Result<Format, String> {
 pub(crate) struct ThreadsArgs {
     /// Threads that share the runs; their number does not change any result [default: all
     /// processors]
-    #[arg(long = "threads", value_name = "COUNT", value_parser = names::threads, allow_negative_numbers = true,
+    #[arg(short = 'j', long = "threads", value_name = "COUNT", value_parser = names::threads, allow_negative_numbers = true,
         help_heading = "Where and how")]
     pub(crate) count: Option<NonZero<usize>>,
 }

@@ -95,7 +95,10 @@ fn wrong_options_are_explained() {
         ),
         ("run --pattern ring --routing-delay -1", &["0 to 65536"]),
         ("run --pattern ring --messages 0", &["1 to 4294967295"]),
-        ("run --pattern ring --blocking=2", &["true, false"]),
+        (
+            "run --pattern ring --blocking=2",
+            &["unexpected value '2' for '--blocking'"],
+        ),
         (
             "run --pattern ring --service-mean 5",
             &["cannot be used with"],

@@ -337,3 +337,54 @@ fn no_number_is_minus_zero() {
     let share = json["mix"]["dropped_share"].as_f64().unwrap();
     assert!(share == 0.0 && share.is_sign_positive(), "{share}");
 }
+
+#[test]
+fn the_short_help_is_one_screen_and_the_long_one_has_everything() {
+    for command in ["run", "compare", "saturation", "view"] {
+        let short = host_sim(&format!("{command} -h")).good();
+        assert!(short.lines().count() < 40, "{short}");
+        assert!(
+            short.lines().all(|line| line.chars().count() <= 100),
+            "{short}"
+        );
+        let of_all = [
+            "--scenario",
+            "--mesh",
+            "--machine",
+            "--strategy",
+            "--seed",
+            "--help",
+        ];
+        for option in of_all {
+            assert!(short.contains(option), "{command} {option}: {short}");
+        }
+        let long = host_sim(&format!("{command} --help")).good();
+        for option in ["--side-range", "--processors"] {
+            assert!(
+                !short.contains(option) && long.contains(option),
+                "{command} {option}"
+            );
+        }
+    }
+}
+
+#[test]
+fn switches_have_no_value_and_common_options_are_short() {
+    let folder = tempfile::tempdir().unwrap();
+    let small = "run --mesh 8 --side-range 1..2 --jobs 30 --replications 1 --strategy ff";
+    let loud = host_sim_in(folder.path(), small);
+    assert!(loud.stderr.contains("note: mesh 8 is a line"), "{loud}");
+    let quiet = host_sim_in(
+        folder.path(),
+        &format!("{small} -q -j 2 --largest --format json"),
+    );
+    assert_eq!(quiet.stderr, "", "{quiet}");
+    assert_eq!(quiet.json()["scenario"]["largest"], true);
+    let map = "run --mesh 8x8 --jobs 30 --replications 1 --strategy ff --plot map";
+    for (when, is_coloured) in [("always", true), ("never", false), ("auto", false)] {
+        let shown = host_sim_in(folder.path(), &format!("{map} --color {when}")).good();
+        assert_eq!(shown.contains("\u{1b}["), is_coloured, "{when}: {shown}");
+    }
+    let help = host_sim("--color always run -h").good();
+    assert!(help.contains("\u{1b}["), "{help}");
+}

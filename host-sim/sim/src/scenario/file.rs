@@ -373,7 +373,7 @@ mod tests {
             ("jobs = 1.5e0", 1, "jobs = 1.5e0: expected a whole number"),
             ("jobs = 20.0", 1, "jobs = 20.0: expected a whole number"),
             ("seed = 3.0", 1, "seed = 3.0: expected a whole number"),
-            ("swf = 3", 1, "`log` is of type integer (expected a string)"),
+            ("log = 3", 1, "`log` is of type integer (expected a string)"),
             ("mix = 3.5", 1, "`mix` is of type float (expected a string)"),
             ("failures = true", 1, "of type boolean (expected a string)"),
             ("from = 1979-05-27", 1, "of type datetime (expected"),

@@ -41,13 +41,16 @@ pub(super) struct Trace {
 impl Trace {
     /// The columns of a file; an error when one is missing that is needed or named.
     pub(super) fn new<R: Read>(csv: &CsvFile<'_, R>, columns: &Columns) -> Result<Self, String> {
+        // Other traces have some of these names for other things.
+        let is_written =
+            csv.place("submission_time")?.is_some() && csv.place("requested_extents")?.is_some();
         let mut places = [None; Column::ALL.len()];
         for column in Column::ALL {
             places[column as usize] = match columns.0.get(&column) {
                 Some(name) if name.is_empty() => None,
                 Some(name) => Some(csv.required(name)?),
                 None => match (csv.place(column.name())?, column.written()) {
-                    (None, Some(name)) => csv.place(name)?,
+                    (None, Some(name)) if is_written => csv.place(name)?,
                     (place, _) => place,
                 },
             };
@@ -66,7 +69,6 @@ impl Trace {
         }
         if has(Column::Shape) || has(Column::Processors) {
             let run = [csv.place("strategy")?, csv.place("replication")?];
-            let is_written = csv.place("submission_time")?.is_some();
             let run = run.map(|place| place.filter(|_| is_written));
             return Ok(Trace { places, run });
         }
