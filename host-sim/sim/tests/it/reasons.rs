@@ -49,7 +49,7 @@ fn parts_of_the_wait_by_hand() {
     let waits = |scheduler| {
         let settings = [
             ("mesh", "4x1"),
-            ("jobs-file", log),
+            ("log", log),
             ("estimates", "perfect"),
             ("scheduler", scheduler),
         ];
