@@ -512,15 +512,15 @@ settings! {
     /// Seed of all random numbers, 0 to 2^64-1; the same seed gives the same jobs [default: 1]
     seed: number u64 = "NUMBER", REPLICATION, read = seed;
 
-    /// A log, plain or .gz; - reads standard input. All of it is measured. Requires a machine. It is
-    /// in the Standard Workload Format, or CSV whose header has the columns submit, run, and shape or
-    /// processors, and optionally estimate, rings, id, user, group, priority; times are in seconds or
-    /// D-HH:MM:SS, submit times also dates. What --jobs-output writes is a log, too
+    /// A log, plain or .gz; - reads standard input. All of it is measured. Requires a machine. It
+    /// is in the Standard Workload Format, or CSV whose header has the columns submit, run, and
+    /// shape or processors, and optionally estimate, rings, id, user, group, priority; times are
+    /// in seconds or D-HH:MM:SS, submit times also dates. What --jobs-output writes is a log, too
     log: file PathBuf = "FILE", LOG,
         not = ["side-lengths", "side-range", "dims", "radices", "load", "service-mean", "service"];
 
-    /// Names of the columns in a log in CSV, such as submit=arrival,run=duration; an empty name leaves
-    /// a column out [default: their own names]
+    /// Names of the columns in a log in CSV, such as submit=arrival,run=duration; an empty name
+    /// leaves a column out [default: their own names]
     columns: text Columns = "NAME=COLUMN,...", LOG, needs = [["log"]];
 
     /// Refuse a log with a job without a submit time, processors or a run time, and one with other

@@ -10,6 +10,7 @@ use super::entry::{Entry, Fields, Lines, Reason};
 use super::error::{LineCounts, LogError};
 use super::log::{Log, LogHeader};
 use super::log_job::{LogJob, LogOptions};
+use super::swf::line::is_name;
 use super::swf::{Begun, Record};
 use super::text_file::TextFile;
 use super::trace::Trace;
@@ -45,7 +46,7 @@ impl Log {
     ) -> Result<Log, LogError> {
         let fits = options.shape.check(machine);
         fits.map_err(|reason| file.wrong(reason))?;
-        let is_csv = file.is_csv(options.columns.is_some());
+        let is_csv = is_csv(&mut file, options.columns.is_some());
         if !is_csv && options.columns.is_some() {
             return Err(file.wrong(
                 "a log in the Standard Workload Format has no columns with names (expected CSV)"
@@ -97,6 +98,20 @@ impl Log {
             smallest,
         })
     }
+}
+
+/// Whether a log is CSV: its name says so, or it begins with the name of a column, or its columns
+/// have been given names, and its name does not say that it is in the Standard Workload Format.
+fn is_csv<R: Read>(file: &mut TextFile<'_, R>, has_names: bool) -> bool {
+    let name = file.path().to_string_lossy().to_ascii_lowercase();
+    if name.ends_with(".csv") || name.ends_with(".csv.gz") {
+        return true;
+    }
+    if is_name(file.path()) {
+        return false;
+    }
+    let begin = file.begin().trim_ascii_start().first();
+    has_names || begin.is_some_and(|&byte| byte == b'"' || byte.is_ascii_alphabetic())
 }
 
 /// A log while it is read.

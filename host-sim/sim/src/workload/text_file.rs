@@ -8,7 +8,6 @@ use std::path::Path;
 use std::rc::Rc;
 
 use super::gzip::Gzip;
-use super::swf::line as swf;
 use super::{JOBS_MAX, LogError};
 use crate::input::{GZIP, LINE_BYTES_MAX, Lines};
 use crate::wording::quoted;
@@ -78,18 +77,9 @@ impl<'p, R: Read> TextFile<'p, R> {
         self.path
     }
 
-    /// Whether a log is CSV: its name says so, or it begins with the name of a column, or its columns
-    /// have been given names, and its name does not say that it is in the Standard Workload Format.
-    pub(crate) fn is_csv(&mut self, has_names: bool) -> bool {
-        let name = self.path.to_string_lossy().to_ascii_lowercase();
-        if name.ends_with(".csv") || name.ends_with(".csv.gz") {
-            return true;
-        }
-        let begin = self.lines.begin().trim_ascii_start();
-        let is_name = begin
-            .first()
-            .is_some_and(|&byte| byte == b'"' || byte.is_ascii_alphabetic());
-        (is_name || has_names) && !swf::is_name(self.path)
+    /// The first bytes of the text; none where they cannot be read.
+    pub(crate) fn begin(&mut self) -> &[u8] {
+        self.lines.begin()
     }
 
     /// Whether something that is no gzip stands behind its gzip data, which was not read. Zeros may
