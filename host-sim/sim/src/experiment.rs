@@ -124,7 +124,8 @@ pub struct Experiment {
     /// Whether the largest slice that could be placed is measured, with a search after each change.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub largest: bool,
-    /// Whether it is measured why jobs wait, with a few searches for each of them after each change.
+    /// Whether it is measured why jobs wait, with a few searches for each of them after each
+    /// change.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub reasons: bool,
     /// Whether a job ends when it has run for its estimate since its latest start.

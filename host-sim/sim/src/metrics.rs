@@ -311,35 +311,43 @@ metrics! {
     LostNodeHours, "lost_node_hours", Count,
         "this project", [Needs("failures")],
         "lost node hours", "lost node-\nhours";
-    /// Mean time that a job waits because it does not fit while processors are faulty; only with `--reasons`.
+    /// Mean time that a job waits because it does not fit while processors are faulty; only with
+    /// `--reasons`.
     WaitFaults, "wait_faults", Time,
         "this project", [Needs("reasons"), Skewed],
         "mean time waiting for repairs ({})", "wait:\nfaults ({})";
-    /// Mean time that a job waits because the scheduler tries other jobs first; only with `--reasons`.
+    /// Mean time that a job waits because the scheduler tries other jobs first; only with
+    /// `--reasons`.
     WaitTurn, "wait_turn", Time,
         "this project", [Needs("reasons"), Skewed],
         "mean time waiting for its turn ({})", "wait:\nturn ({})";
-    /// Mean time that a job waits because fewer processors are free than it needs; only with `--reasons`.
+    /// Mean time that a job waits because fewer processors are free than it needs; only with
+    /// `--reasons`.
     WaitFree, "wait_free", Time,
         "this project", [Needs("reasons"), Skewed],
         "mean time waiting for free processors ({})", "wait:\nfree ({})";
-    /// Mean time that a job waits because it would fit only without the rings that it demands; only with `--reasons`.
+    /// Mean time that a job waits because it would fit only without the rings that it demands; only
+    /// with `--reasons`.
     WaitRing, "wait_ring", Time,
         "this project", [Needs("reasons"), Skewed],
         "mean time waiting for rings ({})", "wait:\nring ({})";
-    /// Mean time that a job waits because the strategy finds no place among enough free processors; only with `--reasons`.
+    /// Mean time that a job waits because the strategy finds no place among enough free processors;
+    /// only with `--reasons`.
     WaitFragmented, "wait_fragmented", Time,
         "this project", [Needs("reasons"), Skewed],
         "mean time waiting by fragmentation ({})", "wait:\nfragm. ({})";
-    /// Mean time that a job waits because it fits, but would delay a job that has a reservation; only with `--reasons`.
+    /// Mean time that a job waits because it fits, but would delay a job that has a reservation;
+    /// only with `--reasons`.
     WaitReservation, "wait_reservation", Time,
         "this project", [Needs("reasons"), Skewed],
         "mean time waiting behind reservations ({})", "wait:\nreserv. ({})";
-    /// Mean time that a job waits because it fits, and the scheduler has not tried it yet; only with `--reasons`.
+    /// Mean time that a job waits because it fits, and the scheduler has not tried it yet; only
+    /// with `--reasons`.
     WaitUntried, "wait_untried", Time,
         "this project", [Needs("reasons"), Skewed],
         "mean time waiting untried ({})", "wait:\nuntried ({})";
-    /// Mean time that a job waits because the controller has no room for it yet; only with `--reasons`.
+    /// Mean time that a job waits because the controller has no room for it yet; only with
+    /// `--reasons`.
     WaitTable, "wait_table", Time,
         "this project", [Needs("reasons"), Skewed],
         "mean time waiting for the table ({})", "wait:\ntable ({})";

@@ -481,8 +481,8 @@ settings! {
     /// free_processors and largest_share. Takes a search after each change [default: false]
     largest: switch bool = "true|false", MEASUREMENT;
 
-    /// Measure why jobs wait: the metrics wait_*, which add up to the waiting delay, and a column of
-    /// the file of jobs. Takes a search for each waiting job after each change [default: false]
+    /// Measure why jobs wait: the metrics wait_*, which add up to the waiting delay, and a column
+    /// of the file of jobs. Takes a search for each waiting job after each change [default: false]
     reasons: switch bool = "true|false", MEASUREMENT;
 
     /// Jobs in one replication, also those that are not measured; of a log, its first jobs

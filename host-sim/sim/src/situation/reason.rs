@@ -103,8 +103,8 @@ impl fmt::Display for Reason {
     }
 }
 
-/// What kept a job waiting: the kind of a [`Reason`], or a full table. Its discriminant is its place
-/// in [`Cause::ALL`].
+/// What kept a job waiting: the kind of a [`Reason`], or a full table. The discriminant is the
+/// place in [`Cause::ALL`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// [`Reason::NeverFits`].
@@ -259,7 +259,7 @@ impl Situation<'_> {
         }
     }
 
-    /// For each place of the queue the number of waiting jobs of which all have to be granted before
+    /// For each place of the queue the number of waiting jobs that all have to be granted before
     /// the scheduler tries the job there.
     fn tried_before(&self) -> Vec<u32> {
         let places = 0..self.waiting.len();
