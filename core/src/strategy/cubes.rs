@@ -82,7 +82,7 @@ use super::{Draft, Request, Site, Workspace};
 use crate::error::Refusal;
 use crate::grid::Grid;
 use crate::machine::parts::Part;
-use crate::machine::{DESCRIBED_MAX, Description, Extents, SliceRule, Layouts, parts, volume};
+use crate::machine::{DESCRIBED_MAX, Description, Extents, Layouts, SliceRule, parts, volume};
 use crate::occupancy::Occupancy;
 use crate::word::{WORD_BITS, bits_from, ones};
 

@@ -36,9 +36,6 @@ struct JobRow<'r> {
     finish_time: Option<String>,
     /// Time from arrival to first allocation.
     waiting_time: Option<String>,
-    /// What the waiting time was for, in the order of `host-sim list metrics`, as fragmented=12.5,
-    /// separated by blanks; only with `--reasons`. The parts add up to it.
-    waiting_reasons: String,
     /// Time from arrival to departure.
     turnaround_time: Option<String>,
     /// `turnaround_time` / `execution_time`.
@@ -57,6 +54,9 @@ struct JobRow<'r> {
     restarts: u32,
     /// Run time that it lost by failures.
     lost_time: String,
+    /// What the waiting time was for, in the order of `host-sim list metrics`, as fragmented=12.5,
+    /// separated by blanks; only with `--reasons`. The parts add up to it.
+    waiting_reasons: String,
     /// Allocation strategy.
     strategy: String,
     /// Number of the replication, from 1.
@@ -118,7 +118,6 @@ pub(super) fn row(run: &RunOf<'_>, record: &JobRecord<'_>) -> Vec<u8> {
         execution_time: time(execution),
         finish_time: time(end),
         waiting_time: time(span(arrival, start)),
-        waiting_reasons: waits.collect::<Vec<_>>().join(" "),
         turnaround_time: time(turnaround),
         stretch,
         allocated_resources: processors::text(&processors::intervals(
@@ -131,6 +130,7 @@ pub(super) fn row(run: &RunOf<'_>, record: &JobRecord<'_>) -> Vec<u8> {
         allocation_misses: record.misses,
         restarts: record.restarts,
         lost_time: decimal(record.lost, unit),
+        waiting_reasons: waits.collect::<Vec<_>>().join(" "),
         strategy: run.strategy.to_string(),
         replication: run.replication + 1,
         seed: experiment.seed,
