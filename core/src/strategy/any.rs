@@ -171,6 +171,7 @@ macro_rules! strategies {
 table!(strategies $);
 
 /// Writes the block that was found. Returns whether there is one.
+#[inline]
 fn push(found: Option<Block>, draft: &mut Draft<'_, '_>) -> bool {
     found.map(|block| draft.push(block)).is_some()
 }
