@@ -188,7 +188,7 @@ def test_each_run_makes_a_strategy_of_a_class():
 @pytest.mark.parametrize(
     "settings, text",
     [
-        ({"mesh": "8x8", "lod": 1}, 'did you mean "load"'),
+        ({"mesh": "8x8", "loads": 1}, 'did you mean "load"'),
         ({"mesh": "8x8", "load": "much"}, "`load`"),
         ({"mesh": "8x8", "torus": "8x8"}, "contradicts"),
         ({"mesh": "8x8", "backend": "tcp:localhost:1"}, "in-process"),
