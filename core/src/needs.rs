@@ -151,15 +151,16 @@ impl Needs {
         most
     }
 
-    /// The alignment of every [`Storage`] and [`AllocatorStorage`], in bytes.
+    /// The alignment of every [`Storage`](crate::Storage) and
+    /// [`AllocatorStorage`](crate::AllocatorStorage), in bytes.
     pub const ALIGN: usize = {
         let (slot, cell) = (align_of::<JobSlot>(), align_of::<u64>());
         if slot > cell { slot } else { cell }
     };
 
-    /// The bytes of a [`Storage`] of these capacities for this number of jobs, for programs in
-    /// other languages that provide the memory. Its alignment is [`Needs::ALIGN`]. `usize::MAX` if
-    /// they are more than can be addressed.
+    /// The bytes of a [`Storage`](crate::Storage) of these capacities for this number of jobs, for
+    /// programs in other languages that provide the memory. Its alignment is [`Needs::ALIGN`].
+    /// `usize::MAX` if they are more than can be addressed.
     ///
     /// ```
     /// use meshalloc::storage::Needs;
@@ -174,7 +175,8 @@ impl Needs {
         self.padded(jobs.saturating_mul(table))
     }
 
-    /// The bytes of an [`AllocatorStorage`] of these capacities, or `usize::MAX`.
+    /// The bytes of an [`AllocatorStorage`](crate::AllocatorStorage) of these capacities, or
+    /// `usize::MAX`.
     pub const fn allocator_bytes(&self) -> usize {
         self.padded(self.blocks.saturating_mul(size_of::<u32>()))
     }

@@ -39,7 +39,7 @@ mod slurm;
 /// ```
 /// use meshalloc_sim::machine::MachineSource;
 /// let preset: MachineSource = "tpu-v4".parse().unwrap();
-/// assert_eq!(preset.read().unwrap().machine.grid().nodes(), 4096);
+/// assert_eq!(preset.read().unwrap().description.grid().nodes(), 4096);
 /// let torus: MachineSource = "topology.yaml:rack2".parse().unwrap();
 /// assert_eq!(torus.to_string(), "topology.yaml:rack2");
 /// assert!("tpu-v9".parse::<MachineSource>().unwrap_err().contains("did you mean"));

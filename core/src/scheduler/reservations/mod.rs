@@ -155,10 +155,11 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
     ///
     /// The reserved processors are:
     ///
-    /// - for a strategy that takes any free processors ([`Facts::takes_any`]): a number;
+    /// - for a strategy that takes any free processors
+    ///   ([`Facts::takes_any`](crate::Facts::takes_any)): a number;
     /// - on a two-dimensional mesh: the corner of a maximal free submesh that withholds the fewest
     ///   processors that are free now, in an orientation in which the strategy surely finds a place
-    ///   ([`Facts::recognizes`]); ties: the smallest (y1, x1, y2, x2);
+    ///   ([`Facts::recognizes`](crate::Facts::recognizes)); ties: the smallest (y1, x1, y2, x2);
     /// - if there is no such corner, and on other grids: the blocks that the strategy would choose.
     ///
     /// A reservation of several blocks takes room in the pool that running jobs leave; all together
