@@ -21,7 +21,7 @@ use clap_complete::Shell;
 use meshalloc::{Configuration, Grid};
 
 use crate::compare::{self, CompareArgs};
-use crate::completion::{self, known, values};
+use crate::completion;
 use crate::device::{self, DeviceArgs};
 use crate::failure::{self, Failure};
 use crate::file::{self, Product, ReplaceArgs};
@@ -40,7 +40,7 @@ use crate::run::{self, RunArgs};
 use crate::saturation::{self, SaturationArgs};
 use crate::schema::{self, SchemaArgs};
 use crate::serve::{self, ServeArgs};
-use crate::settings::{self, FormatArgs, Given, Takes, only};
+use crate::settings::{self, FormatArgs, Given, Takes, of_one_controller};
 use crate::traffic::{self, TrafficArgs};
 use crate::view::{self, ViewArgs};
 use meshalloc_sim::backend::{Backends, InProcessBackends};
@@ -305,26 +305,11 @@ struct ReplayArgs {
 
 impl Takes for ReplayArgs {
     fn take(arg: Arg) -> Option<Arg> {
-        let keys = [
-            "mesh",
-            "wrap",
-            "torus",
-            "cube",
-            "machine",
-            "strategy",
-            "scheduler",
-            "backend",
-        ];
-        let arg = only(&keys, arg)?;
+        if arg.get_id() == "backend" {
+            return Some(arg);
+        }
+        let arg = of_one_controller(arg)?;
         Some(match arg.get_long()? {
-            "strategy" => known(arg, names::strategy, values("strategy"))
-                .value_name("NAME")
-                .value_delimiter(None)
-                .action(ArgAction::Set)
-                .help(
-                    "Allocation strategy; `host-sim list` shows them [default: first-fit; on a cube: \
-                     tree-collapsing; with --machine: cubes if it has some, torus3d if it has placements]",
-                ),
             "scheduler" => arg.help(
                 "Scheduling policy: a job that does not fit waits; times count operations, like those \
                  of estimates [default: no waiting, a job that does not fit is refused]",

@@ -190,8 +190,7 @@ impl Report<'_> {
         groups.extend(fails.then_some(FAILURES));
         let mut groups: Vec<_> = groups.iter().map(|group| group.to_vec()).collect();
         let kills = self.scenario.plan.kill_at_estimate;
-        let reasons = self.scenario.plan.reasons;
-        groups.extend(reasons.then(|| REASONS.to_vec()));
+        groups.extend(Some(self.reasons()).filter(|reasons| !reasons.is_empty()));
         groups.extend(kills.then(|| vec![Metric::KilledShare]));
         if !self.metrics.is_empty() {
             groups = self.metrics.chunks(4).map(<[Metric]>::to_vec).collect();
@@ -209,6 +208,16 @@ impl Report<'_> {
             writeln!(output, "{line}")?;
         }
         Ok(())
+    }
+
+    /// Why jobs wait, where that is measured: what some job waits for.
+    fn reasons(&self) -> Vec<Metric> {
+        let is_found = |metric: &Metric| {
+            let of = |result: &StrategyResult| result.metrics[*metric];
+            let mut means = self.results.iter().filter_map(of);
+            metric.needs() == Some("reasons") && means.any(|estimate| estimate.mean > 0.0)
+        };
+        Metric::ALL.into_iter().filter(is_found).collect()
     }
 
     /// Metrics that belong together, first those that the workload is about.
@@ -595,15 +604,6 @@ const DISPERSAL: [Metric; 4] = [
     Metric::Blocks,
     Metric::ContiguousShare,
     Metric::BoundingBoxShare,
-];
-
-/// Shown where it is measured why jobs wait.
-const REASONS: [Metric; 5] = [
-    Metric::WaitTurn,
-    Metric::WaitFree,
-    Metric::WaitFragmented,
-    Metric::WaitReservation,
-    Metric::WaitUntried,
 ];
 
 /// Shown where something fails.

@@ -14,7 +14,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use clap::builder::ValueHint;
-use clap::{Arg, ArgAction, Args, value_parser};
+use clap::{Arg, Args, value_parser};
 use embedded_storage::nor_flash::{ErrorType, NorFlash, NorFlashErrorKind, ReadNorFlash};
 use meshalloc::{Configuration, Controller, Grid, Ticks};
 use meshalloc_firmware::Processor;
@@ -22,9 +22,8 @@ use meshalloc_firmware::board::{Board, Kept, NoJournal, NoLed, REGIONS};
 use meshalloc_firmware::keeping::durable::Durable;
 use meshalloc_firmware::protocol::Origin;
 
-use crate::completion::{known, values};
 use crate::failure::{self, Failure};
-use crate::settings::{Given, Takes, only};
+use crate::settings::{Given, Takes, of_one_controller};
 use crate::signals;
 use meshalloc_sim::backend;
 use meshalloc_sim::names;
@@ -84,27 +83,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 
 impl Takes for ServeArgs {
     fn take(arg: Arg) -> Option<Arg> {
-        let keys = [
-            "mesh",
-            "wrap",
-            "torus",
-            "cube",
-            "machine",
-            "strategy",
-            "scheduler",
-        ];
-        let arg = only(&keys, arg)?;
-        Some(match arg.get_long()? {
-            "strategy" => known(arg, names::strategy, values("strategy"))
-                .value_name("NAME")
-                .value_delimiter(None)
-                .action(ArgAction::Set)
-                .help(
-                    "Allocation strategy; `host-sim list` shows them [default: first-fit; on a cube: \
-                     tree-collapsing; with --machine: cubes if it has some, torus3d if it has placements]",
-                ),
-            _ => arg,
-        })
+        of_one_controller(arg)
     }
 }
 

@@ -33,6 +33,31 @@ pub(crate) fn only(keys: &[&str], arg: Arg) -> Option<Arg> {
     keys.contains(&arg.get_id().as_str()).then_some(arg)
 }
 
+/// The settings of a single controller: machine, strategy and scheduler.
+pub(crate) fn of_one_controller(arg: Arg) -> Option<Arg> {
+    let keys = [
+        "mesh",
+        "wrap",
+        "torus",
+        "cube",
+        "machine",
+        "strategy",
+        "scheduler",
+    ];
+    let arg = only(&keys, arg)?;
+    Some(match arg.get_long()? {
+        "strategy" => known(arg, names::strategy, values("strategy"))
+            .value_name("NAME")
+            .value_delimiter(None)
+            .action(ArgAction::Set)
+            .help(
+                "Allocation strategy; `host-sim list` shows them [default: first-fit; on a cube: \
+                 tree-collapsing; with --machine: cubes if it has some, torus3d if it has placements]",
+            ),
+        _ => arg,
+    })
+}
+
 /// A command with these arguments.
 pub(crate) fn command_of<A: Args>() -> Command {
     A::augment_args(Command::new("arguments"))

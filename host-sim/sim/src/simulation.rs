@@ -143,14 +143,6 @@ pub enum SimulationError {
     /// The controller was lost.
     #[error(transparent)]
     Backend(#[from] BackendError),
-    /// The controller's reply does not belong to the command.
-    #[error("the controller answered {command} with {reply}")]
-    UnexpectedReply {
-        /// The command.
-        command: String,
-        /// The reply.
-        reply: String,
-    },
     /// The controller has no room for a single job.
     #[error("the controller has no room for a single job")]
     NoRoom,
@@ -322,6 +314,9 @@ impl<'b, J: Iterator<Item = Job>> Run<'b, J> {
         }
         let (backlog, largest) = (conditions.backlog, conditions.largest);
         let reasons = conditions.reasons.map(Reasons::new);
+        if reasons.is_some() && !backend.is_as_configured() {
+            return Err(BackendError::NoReasons.into());
+        }
         let mut state = State::new(machine, conditions, observer);
         let next = jobs.next().map(|job| (state.sequence(), job));
         let mut run = Run {
@@ -436,10 +431,7 @@ impl<'b, J: Iterator<Item = Job>> Run<'b, J> {
                 self.state.set_largest(report.processors);
                 Ok(())
             }
-            other => Err(SimulationError::UnexpectedReply {
-                command: format!("{:?}", Query::Largest),
-                reply: format!("{other:?}"),
-            }),
+            other => Err(unexpected(&Query::Largest, format!("{other:?}"))),
         }
     }
 
@@ -644,10 +636,8 @@ impl<'b, J: Iterator<Item = Job>> Run<'b, J> {
 }
 
 fn unexpected(command: &dyn Debug, reply: String) -> SimulationError {
-    SimulationError::UnexpectedReply {
-        command: format!("{command:?}"),
-        reply,
-    }
+    let command = format!("{command:?}");
+    BackendError::UnexpectedReply { command, reply }.into()
 }
 
 /// The decisions of several runs as one number: the same hash, over the runs' hashes in order.

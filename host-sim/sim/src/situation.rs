@@ -11,7 +11,6 @@ use meshalloc::{
 };
 
 use crate::backend::BackendError;
-use crate::simulation::SimulationError;
 
 mod departures;
 mod reason;
@@ -75,7 +74,7 @@ impl<'d> Situation<'d> {
         ask: Ask<'_>,
         configuration: Configuration,
         description: Option<&'d Description>,
-    ) -> Result<Self, SimulationError> {
+    ) -> Result<Self, BackendError> {
         let mut situation = Situation {
             configuration,
             description,
@@ -117,12 +116,12 @@ impl<'d> Situation<'d> {
     }
 }
 
-fn answered(ask: Ask<'_>, query: &Query) -> Result<Answer, SimulationError> {
+fn answered(ask: Ask<'_>, query: &Query) -> Result<Answer, BackendError> {
     ask(query)?.map_err(|error| odd(query, &error.to_string()))
 }
 
-fn odd(query: &Query, reply: &str) -> SimulationError {
-    SimulationError::UnexpectedReply {
+fn odd(query: &Query, reply: &str) -> BackendError {
+    BackendError::UnexpectedReply {
         command: format!("{query:?}"),
         reply: reply.to_owned(),
     }
@@ -133,7 +132,7 @@ fn odd(query: &Query, reply: &str) -> SimulationError {
 /// # Errors
 ///
 /// Those of [`Situation::read`].
-pub fn jobs(ask: Ask<'_>) -> Result<Vec<(JobId, u32)>, SimulationError> {
+pub fn jobs(ask: Ask<'_>) -> Result<Vec<(JobId, u32)>, BackendError> {
     let mut all = Vec::new();
     let mut next = Some(0);
     while let Some(from) = next {
@@ -160,7 +159,7 @@ pub fn blocks(
     ask: Ask<'_>,
     machine: &Grid,
     job: JobId,
-) -> Result<(Vec<Block>, Ticks), SimulationError> {
+) -> Result<(Vec<Block>, Ticks), BackendError> {
     let mut blocks = Vec::new();
     loop {
         let from = blocks.len() as u32;
@@ -187,7 +186,7 @@ pub fn blocks(
 /// # Errors
 ///
 /// Those of [`Situation::read`].
-pub fn faulty(ask: Ask<'_>, machine: &Grid) -> Result<Vec<NodeId>, SimulationError> {
+pub fn faulty(ask: Ask<'_>, machine: &Grid) -> Result<Vec<NodeId>, BackendError> {
     let mut faulty = Vec::new();
     let mut from = 0;
     while from < machine.nodes() {

@@ -82,6 +82,10 @@ where
         self.inner.is_in_order()
     }
 
+    fn is_as_configured(&self) -> bool {
+        self.inner.is_as_configured()
+    }
+
     fn make_room(&mut self) -> bool {
         self.inner.make_room()
     }

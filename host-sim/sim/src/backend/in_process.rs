@@ -67,6 +67,8 @@ pub(super) struct Make<'m, S, D> {
     pub(super) largest: Option<Largest<'m, S, D>>,
     /// Whether the scheduler is first come, first served of core.
     pub(super) is_in_order: bool,
+    /// Whether strategy and scheduler are those of core.
+    pub(super) is_as_configured: bool,
 }
 
 /// Answers [`Query::Largest`].
@@ -132,6 +134,7 @@ fn of_core<'m>(configuration: Configuration) -> Make<'m, AnyStrategy<'m>, AnySch
         again: |old, memory| Controller::new(memory, old.configuration()),
         largest: Some(|controller| controller.answer(&Query::Largest, None)),
         is_in_order: configuration.scheduler == SchedulerKind::Fcfs,
+        is_as_configured: true,
     }
 }
 
@@ -272,6 +275,10 @@ impl<S: ServedStrategy, D: ServedScheduler> Backend for InProcess<'_, S, D> {
 
     fn is_in_order(&self) -> bool {
         self.make.is_in_order
+    }
+
+    fn is_as_configured(&self) -> bool {
+        self.make.is_as_configured
     }
 
     /// Restores a checkpoint of the controller in twice the memory.

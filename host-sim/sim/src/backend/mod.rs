@@ -71,6 +71,11 @@ pub trait Backend {
     /// Whether only the first of the waiting jobs may try: first come, first served.
     fn is_in_order(&self) -> bool;
 
+    /// Whether strategy and scheduler are those that the configuration names, and not your own.
+    fn is_as_configured(&self) -> bool {
+        true
+    }
+
     /// Makes room for more jobs than [`Backend::capacity`] said until now; the state of the
     /// controller stays. False if there is no more, as on a board.
     fn make_room(&mut self) -> bool {
@@ -158,6 +163,17 @@ pub enum BackendError {
     /// The largest slice that could be placed is not known.
     #[error("`largest` cannot be measured with a strategy of your own")]
     NoLargest,
+    /// Why jobs wait is not known.
+    #[error("`reasons` cannot be measured with a strategy or scheduler of your own")]
+    NoReasons,
+    /// The controller's reply does not belong to the command or query.
+    #[error("the controller answered {command} with {reply}")]
+    UnexpectedReply {
+        /// The command.
+        command: String,
+        /// The reply.
+        reply: String,
+    },
     /// The controller answers no queries.
     #[error("this controller answers no queries")]
     NoQueries,

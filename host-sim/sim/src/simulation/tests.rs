@@ -438,7 +438,7 @@ fn nonsense_from_the_controller_ends_the_run() {
         (2, (vec![], done)),
     ] {
         let error = spied((number, said));
-        let SimulationError::UnexpectedReply { command, .. } = &error else {
+        let SimulationError::Backend(BackendError::UnexpectedReply { command, .. }) = &error else {
             panic!("{error}");
         };
         let name = if number == 2 { "Release" } else { "Submit" };

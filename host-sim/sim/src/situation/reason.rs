@@ -226,7 +226,7 @@ impl Situation<'_> {
             (Some(refusal), _) => Reason::NeverFits { refusal },
             (None, true) => Reason::Faults { faulty },
             (None, false) => match before[place] {
-                0 => self.now(place, &mut twin),
+                0 => self.at_its_turn(place, &mut twin),
                 ahead => Reason::NotItsTurn { ahead },
             },
         });
@@ -234,7 +234,7 @@ impl Situation<'_> {
     }
 
     /// Why the job at this place of the queue does not run now, though its turn has come.
-    fn now(&self, place: usize, twin: &mut Twin<'_>) -> Reason {
+    fn at_its_turn(&self, place: usize, twin: &mut Twin<'_>) -> Reason {
         let request = &self.waiting[place].request;
         let needs = twin.allocator.demand(request).unwrap_or(u32::MAX);
         let free = twin.allocator.occupancy().free();

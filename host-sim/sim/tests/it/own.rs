@@ -162,7 +162,7 @@ fn misses_and_failures_are_those_of_core() {
 }
 
 #[test]
-fn the_largest_slice_is_known_of_strategies_of_core() {
+fn the_largest_slice_and_reasons_are_known_of_policies_of_core() {
     let mut scenario = Scenario {
         mesh: Some(Shape::sides(6, 4)),
         strategy: Some(vec![StrategyChoice::One(StrategyKind::AdaptiveScan)]),
@@ -187,6 +187,16 @@ fn the_largest_slice_is_known_of_strategies_of_core() {
         error.contains("`largest` cannot be measured with a strategy of your own"),
         "{error}"
     );
+    scenario.set("reasons", "true").unwrap();
+    let resolved = scenario.resolve().unwrap();
+    for found in [
+        resolved.run_on(&with_policy, &()),
+        resolved.run_on(&own, &()),
+    ] {
+        let error = found.unwrap_err().to_string();
+        let expected = "`reasons` cannot be measured with a strategy or scheduler of your own";
+        assert!(error.contains(expected), "{error}");
+    }
 }
 
 /// It proposes the same processors again and again.
