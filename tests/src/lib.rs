@@ -36,6 +36,7 @@ pub mod hash;
 pub mod measure;
 pub mod nearest;
 pub mod notation;
+pub mod partitions;
 pub mod pods;
 pub mod qemu;
 pub mod random;

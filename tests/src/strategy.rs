@@ -16,6 +16,7 @@ use crate::foresight::{Foresight, Outlook};
 use crate::grid::{Grid, NaiveMachine, Place, orders, padded};
 use crate::nearest;
 use crate::notation::{Notation, Symbol, notations};
+use crate::partitions::Partitions;
 use crate::pods::{self, Aligned};
 use crate::scattered::{Pages, sample};
 use crate::shaped;
@@ -175,6 +176,8 @@ pub struct Strategy {
     list: OnceCell<Vec<Rect>>,
     /// The memory of the strategies that look ahead.
     foresight: Option<Foresight>,
+    /// The predefined partitions.
+    partitions: Option<Partitions>,
     /// Where slices may begin.
     aligned: Option<Aligned>,
 }
@@ -234,6 +237,7 @@ impl Strategy {
             }),
             list: OnceCell::new(),
             foresight: Foresight::new(kind, grid),
+            partitions: Partitions::new(kind, grid),
             aligned: None,
         }
     }
@@ -264,7 +268,7 @@ impl Strategy {
     ///
     /// When the request is never granted.
     pub fn expected(&self, request: &Request) -> Wanted {
-        if request.flags.contains(Flags::CHIPS) {
+        if request.flags.contains(Flags::CHIPS) && self.foresight.is_some() {
             self.shapes_of_chips(request).swap_remove(0)
         } else {
             convert::wanted(self.grid(), request).expect("a request that fits")
@@ -273,12 +277,14 @@ impl Strategy {
 
     /// Whether it uses an [`Outlook`].
     pub const fn looks_ahead(&self) -> bool {
-        self.foresight.is_some()
+        self.foresight.is_some() || self.partitions.is_some()
     }
 
     /// Takes the outlook for the next decision.
     pub fn look(&mut self, outlook: Outlook) {
-        if let Some(foresight) = &mut self.foresight {
+        if let Some(partitions) = &mut self.partitions {
+            partitions.look(outlook);
+        } else if let Some(foresight) = &mut self.foresight {
             foresight.look(outlook);
         }
     }
@@ -287,6 +293,7 @@ impl Strategy {
     pub fn where_busy(&self, busy: &[bool]) -> Self {
         let mut other = Strategy::new(self.kind, self.grid());
         other.foresight.clone_from(&self.foresight);
+        other.partitions.clone_from(&self.partitions);
         other.aligned.clone_from(&self.aligned);
         for node in (0..)
             .zip(busy)
@@ -625,9 +632,12 @@ impl Strategy {
     fn check_wanted(&self, wanted: &Wanted) -> Result<u64, Refusal> {
         let (ever, taken) = match self.kind {
             _ if self.holds_processors(wanted) => {
-                let taken = match &self.pages {
-                    Some(pages) => pages.held(wanted.processors),
-                    None => wanted.processors.into(),
+                let taken = match (&self.pages, &self.partitions) {
+                    (Some(pages), _) => pages.held(wanted.processors),
+                    (None, Some(partitions)) => partitions
+                        .size(wanted.processors)
+                        .map_or(u64::MAX, u64::from),
+                    (None, None) => wanted.processors.into(),
                 };
                 (taken <= self.grid().nodes().into(), taken)
             }
@@ -722,6 +732,11 @@ impl Strategy {
             StrategyKind::GenAlg | StrategyKind::Mm | StrategyKind::Mc1x1 => {
                 let nodes = nearest::place(&self.machine, self.kind, wanted.processors)?;
                 Some(Held::Nodes(nodes))
+            }
+            StrategyKind::Partition | StrategyKind::WalltimeAware => {
+                let partitions = self.partitions.as_ref()?;
+                let place = partitions.place(&self.machine, wanted.processors)?;
+                Some(Held::Box(place))
             }
             StrategyKind::Curve { fit, line }
                 if line == CurveLine::Hilbert || self.grid().w_h().is_none() =>

@@ -1197,6 +1197,12 @@ const char *meshalloc_error_text(int32_t error);
  * Dimension of Requests, Int. Conf. on Advanced Engineering Computing and Applications in
  * Sciences */
 #define MESHALLOC_STRATEGY_PALD_BF { 43u, { 0u, 0u } }
+/** Tang, Lan, Desai, Buettner and Yu 2011, Reducing Fragmentation on Torus-Connected
+ * Supercomputers, IEEE Int. Parallel and Distributed Processing Symposium; as in Cobalt */
+#define MESHALLOC_STRATEGY_PARTITION { 44u, { 0u, 0u } }
+/** Tang, Lan, Desai, Buettner and Yu 2011, Reducing Fragmentation on Torus-Connected
+ * Supercomputers, IEEE Int. Parallel and Distributed Processing Symposium; as in Cobalt */
+#define MESHALLOC_STRATEGY_WALLTIME_AWARE { 45u, { 0u, 0u } }
 
 /* Initialisers of a meshalloc_scheduler. Times are in ticks. */
 
@@ -1381,6 +1387,14 @@ const char *meshalloc_error_text(int32_t error);
 #define MESHALLOC_BLOCKS_PALD_BF(processors, jobs) (processors)
 #define MESHALLOC_LIST_PALD_BF 0
 #define MESHALLOC_MESH_SCRATCH_PALD_BF 2
+#define MESHALLOC_BLOCKS_PARTITION(processors, jobs) (processors)
+#define MESHALLOC_LIST_PARTITION 0
+#define MESHALLOC_MESH_SCRATCH_PARTITION 0
+#define MESHALLOC_GRID_SCRATCH_PARTITION 0
+#define MESHALLOC_BLOCKS_WALLTIME_AWARE(processors, jobs) (processors)
+#define MESHALLOC_LIST_WALLTIME_AWARE 0
+#define MESHALLOC_MESH_SCRATCH_WALLTIME_AWARE 0
+#define MESHALLOC_GRID_SCRATCH_WALLTIME_AWARE 0
 /* There is no constant for the following; ask meshalloc_allocator_size or
  * meshalloc_controller_size:
  *   FREE_SUBMESH_LIST, except on two-dimensional meshes

@@ -29,8 +29,8 @@ pub struct Facts {
     /// wherever they are. Then schedulers reserve a number of processors, else what the strategy
     /// finds.
     pub takes_any: bool,
-    /// Whether the strategy uses knowledge of jobs ([`Site::outlook`](super::Site::outlook)) or of
-    /// earlier requests ([`Strategy::arrived`](super::Strategy::arrived)).
+    /// Whether the strategy remembers the requests that arrive, refused ones too
+    /// ([`Strategy::arrived`](super::Strategy::arrived)).
     pub looks_ahead: bool,
     /// For which free submeshes of a two-dimensional mesh it surely finds a place. A submesh that
     /// is kept free then guarantees a place.

@@ -648,5 +648,25 @@ macro_rules! table {
                     Engineering Computing and Applications in Sciences"
             }
         }
+        mod partitions = "partitions" {
+            /// Predefined partitions.
+            Partition = "partition" {
+                decides: { demand: partition, place: place(Choice::First) },
+                aliases: [], serves: AnyGrid, complete: false, holds: Processors, needs: Nothing,
+                lays: Anywhere,
+                source: "Tang, Lan, Desai, Buettner and Yu 2011, Reducing Fragmentation on \
+                    Torus-Connected Supercomputers, IEEE Int. Parallel and Distributed Processing \
+                    Symposium; as in Cobalt"
+            }
+            /// Walltime-aware placement.
+            WalltimeAware = "walltime-aware" {
+                decides: { demand: partition, place: place(Choice::NearestEnd) },
+                aliases: [], serves: AnyGrid, complete: false, holds: Processors, needs: Nothing,
+                lays: Anywhere,
+                source: "Tang, Lan, Desai, Buettner and Yu 2011, Reducing Fragmentation on \
+                    Torus-Connected Supercomputers, IEEE Int. Parallel and Distributed Processing \
+                    Symposium; as in Cobalt"
+            }
+        }
     } };
 }

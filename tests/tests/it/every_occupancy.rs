@@ -91,9 +91,11 @@ fn answers_as_its_naive_form(kind: StrategyKind) {
     // If only the number of processors matters, most of these requests are the same;
     // `io_processors` compares the others.
     let on_4_by_4 = match kind {
-        StrategyKind::Naive | StrategyKind::GenAlg | StrategyKind::Mm | StrategyKind::Mc1x1 => {
-            Compare::Every(PART)
-        }
+        StrategyKind::Naive
+        | StrategyKind::GenAlg
+        | StrategyKind::Mm
+        | StrategyKind::Mc1x1
+        | StrategyKind::Partition => Compare::Every(PART),
         // Every draw of its generator is compared.
         StrategyKind::Random { .. } => Compare::WithModel,
         _ if counts_processors(kind) => Compare::Nothing,

@@ -26,6 +26,7 @@ mod naive_forms;
 #[cfg(feature = "host-sim")]
 mod network;
 mod own_strategy;
+mod partitions;
 mod pauses;
 mod pods;
 mod random_operations;

@@ -9,7 +9,7 @@ use meshalloc_tests::convert::{self, is_served};
 use meshalloc_tests::rig::{
     HeapMemory, ask, configuration, cube, list_jobs, mesh, release, set_faulty, subcube, submit,
 };
-use meshalloc_tests::strategy::places_anywhere;
+use meshalloc_tests::strategy::counts_processors;
 
 use super::{assert_fails, submission, with_every_strategy};
 
@@ -56,8 +56,8 @@ fn what_fails_changes_nothing() {
             (subcube(&[5, 3]).with_processors(0), Refusal::EmptyRequest),
             (subcube(&[5, 3]).with_processors(16), Refusal::Malformed),
         ];
-        // It holds processors wherever they are.
-        if !places_anywhere(strategy) {
+        // The shape does not matter.
+        if !counts_processors(strategy) {
             never.push((subcube(&[5]), Refusal::NeverFits));
             never.push((subcube(&[2, 32]), Refusal::NeverFits));
             never.push((subcube(&[5, 3]), Refusal::NeverFits));
@@ -87,7 +87,7 @@ fn what_fails_changes_nothing() {
             (subcube(&[4, 4, 4]), Refusal::TooFewFree),
         ] {
             // Squares of 2 x 2 are free, into which a ring is folded.
-            let finds_room = places_anywhere(strategy) || strategy == StrategyKind::Folding;
+            let finds_room = counts_processors(strategy) || strategy == StrategyKind::Folding;
             if !finds_room || refusal != Refusal::Fragmented {
                 let command = submission(9, request.with_flags(no_wait));
                 assert_fails(controller, &command, Error::Refused(refusal));
