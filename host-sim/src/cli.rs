@@ -5,7 +5,7 @@
 //! complete, it is 1.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -24,7 +24,7 @@ use crate::compare::{self, CompareArgs};
 use crate::completion;
 use crate::device::{self, DeviceArgs};
 use crate::failure::{self, Failure};
-use crate::file::{self, Product, ReplaceArgs};
+use crate::file::{self, ReplaceArgs};
 use crate::identity::{PROGRAM, REVISION};
 use crate::line::LineBackends;
 use crate::list;
@@ -33,15 +33,12 @@ use crate::map::layout::Plan;
 use crate::map::{Map, PictureArgs, Snapshot};
 use crate::printable::Printable;
 use crate::progress::Bar;
-use crate::reference::{self, ReferenceArgs};
 use crate::replay::{self, Interruptible, ReplayError, Waiting};
 use crate::reproduce::{self, ReproduceArgs};
 use crate::run::{self, RunArgs};
 use crate::saturation::{self, SaturationArgs};
-use crate::schema::{self, SchemaArgs};
 use crate::serve::{self, ServeArgs};
-use crate::settings::{self, FormatArgs, Given, Takes, of_one_controller};
-use crate::traffic::{self, TrafficArgs};
+use crate::settings::{self, Given, JsonArgs, Takes, of_one_controller};
 use crate::view::{self, ViewArgs};
 use meshalloc_sim::backend::{Backends, InProcessBackends};
 use meshalloc_sim::experiment::Progress;
@@ -165,11 +162,6 @@ enum Command {
     ///
     /// All strategies get the same jobs in the same order.
     Saturation(Box<SaturationArgs>),
-    /// Measure latency and throughput of the network: messages at given rates, without jobs
-    ///
-    /// Wormhole switching, dimension-ordered routes; times are in cycles. The latency of a message
-    /// begins with its generation and includes the wait at its source.
-    Traffic(TrafficArgs),
     /// Reproduce a paper: its figures (CSV, SVG), its claims with verdicts, and a page (HTML) of
     /// both
     ///
@@ -190,25 +182,12 @@ enum Command {
     Log(LogStatisticsArgs),
     /// List strategies, schedulers, distributions and metrics, with their sources
     List(ListArgs),
-    /// Print the JSON Schema of a JSON document that host-sim writes
-    Schema(SchemaArgs),
-    /// Write the reference pages: command line, scenario keys, strategies, metrics, outputs
-    Reference(ReferenceArgs),
     /// Print completions for a shell
     ///
     /// For bash: host-sim completions bash > ~/.local/share/bash-completion/completions/host-sim
     Completions {
         /// The shell
         shell: Shell,
-    },
-    /// Write man pages, one of the program and one of each command
-    Man {
-        /// The folder for the pages; it is made if it does not exist
-        #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
-        folder: PathBuf,
-
-        #[command(flatten)]
-        replace: ReplaceArgs,
     },
 }
 
@@ -269,7 +248,7 @@ One operation a line, a JSON object or words; `#` begins a comment after words:
                         A..B in place of a coordinate: all from A to B; *: all
   repair X Y ...        these processors work again
 
-The same as objects; `host-sim schema operation` describes them:
+The same as objects:
   {\"op\":\"alloc\",\"id\":ID,\"shape\":\"AxB\",\"estimate\":TIME,\"lease\":TIME}
   {\"op\":\"alloc\",\"id\":ID,\"chips\":N}
   {\"op\":\"lease\",\"id\":ID,\"time\":TIME}
@@ -326,7 +305,13 @@ struct ListArgs {
     what: Option<list::Part>,
 
     #[command(flatten)]
-    format: FormatArgs,
+    format: JsonArgs,
+}
+
+/// The whole command line.
+#[cfg(feature = "reference")]
+pub(crate) fn command() -> clap::Command {
+    Cli::command()
 }
 
 /// Reads the command line of this process and carries it out.
@@ -496,42 +481,16 @@ fn carry_out(cli: &Cli, output: &mut impl Write) -> Result<(), Failure> {
         Command::Saturation(args) => {
             failure::files_first(output, |output| saturation::saturation(args, output))
         }
-        Command::Traffic(args) => {
-            failure::files_first(output, |output| traffic::traffic(args, output))
-        }
         Command::Reproduce(args) => reproduce::reproduce(args, output),
         Command::Device(args) => device::device(args, output),
         Command::Serve(args) => serve::serve(args, output),
         Command::Log(args) => log::log(args, output),
-        Command::List(args) => Ok(list::list(args.what, args.format.get(), output)?),
-        Command::Schema(args) => Ok(schema::schema(args, output)?),
-        Command::Reference(args) => reference::reference(args, Cli::command(), output),
+        Command::List(args) => Ok(list::list(args.what, args.format.is_json(), output)?),
         Command::Completions { shell } => {
             let script = completion::script(*shell, &mut Cli::command());
             Ok(output.write_all(script.as_bytes())?)
         }
-        Command::Man { folder, replace } => man(folder, *replace, output),
     }
-}
-
-fn man(folder: &Path, replace: ReplaceArgs, output: &mut impl Write) -> Result<(), Failure> {
-    let made = fs::create_dir_all(folder);
-    made.map_err(|error| format!("{}: cannot write the pages: {error}", folder.display()))?;
-    let command = Cli::command();
-    let commands = command.get_subcommands().map(clap::Command::get_name);
-    let names = commands.map(|name| format!("{PROGRAM}-{name}.1"));
-    let mut pages = names
-        .chain([format!("{PROGRAM}.1")])
-        .map(|name| folder.join(name));
-    let checked = pages.try_for_each(|page| {
-        let checked = file::check(&page, Product::Manual, replace);
-        checked.map_err(|error| format!("{}: cannot write the page: {error}", page.display()))
-    });
-    checked?;
-    let made = clap_mangen::generate_to(command.clone(), folder);
-    made.map_err(|error| format!("{}: cannot write the pages: {error}", folder.display()))?;
-    writeln!(output, "{}", folder.display())?;
-    Ok(())
 }
 
 fn replay_file(args: &ReplayArgs, quiet: bool, output: &mut impl Write) -> Result<(), Failure> {

@@ -25,9 +25,9 @@ Exit codes:
        lost, or a run failed: complete replications are written, marked INCOMPLETE
   2    an invalid option or file, no run could be completed, or results cannot be written; standard
        error says why. `replay -` has carried out the operations before an invalid line
-  130  after Ctrl-C: complete replications are written, marked INCOMPLETE (traffic: complete rates;
-       view: no page). With --save, and in reproduce, complete points are kept, and standard error
-       names the command that continues. After SIGTERM the same with 143, after SIGHUP with 129";
+  130  after Ctrl-C: complete replications are written, marked INCOMPLETE (view: no page).
+       With --save, and in reproduce, complete points are kept, and standard error names the
+       command that continues. After SIGTERM the same with 143, after SIGHUP with 129";
 
 /// Whether notes and progress are left out.
 pub(crate) static QUIET: AtomicBool = AtomicBool::new(false);

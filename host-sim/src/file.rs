@@ -103,10 +103,6 @@ pub(crate) enum Product {
     Jobs,
     /// A script for Slurm.
     Script,
-    /// A man page.
-    Manual,
-    /// A page of the reference.
-    Reference,
 }
 
 impl Product {
@@ -128,8 +124,6 @@ impl Product {
                 "# Runs the points of one shard",
                 "# Writes the results of the points",
             ],
-            Product::Manual => &[".TH host-sim"],
-            Product::Reference => &["*`cargo xtask docs` writes this page"],
         }
     }
 

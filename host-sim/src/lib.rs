@@ -12,7 +12,6 @@
 #![warn(clippy::print_stderr)]
 
 pub mod cli;
-mod columns;
 pub mod compare;
 mod completion;
 mod device;
@@ -28,12 +27,14 @@ pub mod plot;
 mod printable;
 mod progress;
 pub mod records;
-mod reference;
+#[cfg(feature = "reference")]
+pub mod reference;
 pub mod replay;
 pub mod report;
 pub mod reproduce;
 mod run;
 mod saturation;
+#[cfg(feature = "reference")]
 pub mod schema;
 mod serve;
 mod settings;
@@ -41,5 +42,4 @@ mod signals;
 mod slurm;
 pub mod study;
 mod svg;
-mod traffic;
 mod view;

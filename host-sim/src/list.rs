@@ -6,7 +6,6 @@ use clap::ValueEnum;
 use meshalloc::{Description, SchedulerKind, StrategyKind};
 
 use crate::report;
-use crate::settings::Format;
 use meshalloc_sim::machine::Described;
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::names::grammar::Form;
@@ -55,11 +54,11 @@ pub enum Part {
 }
 
 /// Writes the list, or a part of it.
-pub fn list(part: Option<Part>, format: Format, output: &mut dyn Write) -> io::Result<()> {
-    match format {
-        Format::Table => text(part, output),
-        Format::Json => report::write_json(&ListDocument::new(part), output),
-        Format::Csv => ListDocument::new(part).csv(output),
+pub fn list(part: Option<Part>, is_json: bool, output: &mut dyn Write) -> io::Result<()> {
+    if is_json {
+        report::write_json(&ListDocument::new(part), output)
+    } else {
+        text(part, output)
     }
 }
 

@@ -6,14 +6,12 @@ use std::path::PathBuf;
 use clap::builder::ValueHint;
 use clap::{Arg, Args};
 use meshalloc::{Grid, NODES_MAX};
-use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::columns::Columns;
 use crate::failure::Failure;
 use crate::identity::{PROGRAM, VERSION};
 use crate::report::{self, LogJson, table, trimmed};
-use crate::settings::{Format, FormatArgs, Given, Takes, only};
+use crate::settings::{Given, JsonArgs, Takes, only};
 use meshalloc_sim::statistics::Delays;
 use meshalloc_sim::wording::counted;
 use meshalloc_sim::workload::log::WEEK;
@@ -30,7 +28,7 @@ pub(crate) struct LogStatisticsArgs {
     settings: Given<Self>,
 
     #[command(flatten)]
-    format: FormatArgs,
+    format: JsonArgs,
 }
 
 impl Takes for LogStatisticsArgs {
@@ -74,15 +72,11 @@ pub(crate) fn log(args: &LogStatisticsArgs, output: &mut dyn Write) -> Result<()
     let log = Log::read(&args.file, options, machine).map_err(|error| error.to_string())?;
     let machine = settings.is_machine_named().then_some(machine);
     let document = LogDocument::of(&log, machine);
-    match args.format.get() {
-        Format::Table => document.write_table(&log, machine, output),
-        Format::Json => Ok(report::write_json(&document, output)?),
-        Format::Csv => Ok(columns().rows([document], output)?),
+    if args.format.is_json() {
+        Ok(report::write_json(&document, output)?)
+    } else {
+        document.write_table(&log, machine, output)
     }
-}
-
-pub(crate) fn columns() -> Columns {
-    Columns::of::<LogDocument>()
 }
 
 impl Distribution {
@@ -282,7 +276,8 @@ impl LogDocument {
 }
 
 /// What `log --format json` writes.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "reference", derive(schemars::JsonSchema))]
 pub(crate) struct LogDocument {
     /// The program's name.
     program: &'static str,
@@ -315,7 +310,8 @@ pub(crate) struct LogDocument {
 }
 
 /// Jobs that are larger than the machine, or than any machine if none is named.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "reference", derive(schemars::JsonSchema))]
 struct TooLargeJson {
     /// Their number.
     jobs: usize,
@@ -324,7 +320,8 @@ struct TooLargeJson {
 }
 
 /// Distributions; `null` where there is no value.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "reference", derive(schemars::JsonSchema))]
 struct Distributions {
     /// Processors of jobs.
     processors: Option<Distribution>,
@@ -339,7 +336,8 @@ struct Distributions {
 }
 
 /// Values in one row.
-#[derive(Clone, Copy, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Serialize)]
+#[cfg_attr(feature = "reference", derive(schemars::JsonSchema))]
 struct Distribution {
     /// The number of values.
     count: usize,
@@ -360,7 +358,8 @@ struct Distribution {
 }
 
 /// Jobs of similar size.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "reference", derive(schemars::JsonSchema))]
 struct Size {
     /// The least number of processors.
     from: u64,

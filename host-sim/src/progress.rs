@@ -34,8 +34,6 @@ pub(crate) struct Bar<'j> {
     jobs: Option<&'j JobsFile<'j>>,
     /// What stands above the bar, if there is something.
     above: Option<&'j (dyn Above + 'j)>,
-    /// What is counted, in the plural.
-    what: &'static str,
     /// The seconds at which the next line is due.
     due: AtomicU64,
 }
@@ -44,17 +42,13 @@ impl<'j> Bar<'j> {
     /// A bar for as many jobs as the experiments announce. The first Ctrl-C, SIGTERM or SIGHUP
     /// interrupts the experiments, the second one ends the process.
     pub(crate) fn interruptible() -> Result<Self, String> {
-        Self::of("jobs")
-    }
-
-    pub(crate) fn of(what: &'static str) -> Result<Self, String> {
         let target = if failure::QUIET.load(Ordering::Relaxed) {
             ProgressDrawTarget::hidden()
         } else {
             ProgressDrawTarget::stderr_with_hz(10)
         };
         let bar = ProgressBar::with_draw_target(Some(0), target);
-        if let Ok(style) = ProgressStyle::with_template(&template(what)) {
+        if let Ok(style) = ProgressStyle::with_template(template()) {
             bar.set_style(style);
         }
         signals::handle().map_err(|error| format!("cannot handle Ctrl-C: {error}"))?;
@@ -62,7 +56,6 @@ impl<'j> Bar<'j> {
             bar,
             jobs: None,
             above: None,
-            what,
             due: AtomicU64::new(LINE_EVERY),
         })
     }
@@ -75,7 +68,7 @@ impl<'j> Bar<'j> {
     /// The same; on a terminal this text stands above the bar, from now on.
     pub(crate) fn below(self, above: &'j dyn Above) -> Self {
         let style = self.bar.style();
-        if let Ok(style) = style.template(&format!("{{msg}}\n{}", template(self.what))) {
+        if let Ok(style) = style.template(&format!("{{msg}}\n{}", template())) {
             self.bar.set_style(style);
         }
         Bar {
@@ -91,8 +84,8 @@ impl<'j> Bar<'j> {
     }
 }
 
-fn template(what: &str) -> String {
-    format!("{{wide_bar}} {{human_pos}}/{{human_len}} {what}, {{eta}} left")
+fn template() -> &'static str {
+    "{wide_bar} {human_pos}/{human_len} jobs, {eta} left"
 }
 
 impl Progress for Bar<'_> {
@@ -117,7 +110,7 @@ impl Progress for Bar<'_> {
         let elapsed = self.bar.elapsed();
         if self.bar.is_hidden() && is_due(&self.due, elapsed.as_secs()) {
             let (done, all) = (self.bar.position(), self.bar.length().unwrap_or(0));
-            failure::note(&line(done, all, self.what, elapsed));
+            failure::note(&line(done, all, elapsed));
         }
     }
 
@@ -148,8 +141,8 @@ fn is_due(due: &AtomicU64, seconds: u64) -> bool {
 }
 
 /// How far the work is: `12,000 of 40,000 jobs, 30 %, 3 minutes left`.
-fn line(done: u64, all: u64, what: &str, elapsed: Duration) -> String {
-    let mut line = format!("{} of {} {what}", HumanCount(done), HumanCount(all));
+fn line(done: u64, all: u64, elapsed: Duration) -> String {
+    let mut line = format!("{} of {} jobs", HumanCount(done), HumanCount(all));
     if let Some(percent) = (100 * u128::from(done)).checked_div(all.into()) {
         line.push_str(&format!(", {percent} %"));
     }
@@ -169,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_line_says_how_much_is_left() {
-        let line = |done, all, seconds| line(done, all, "jobs", Duration::from_secs(seconds));
+        let line = |done, all, seconds| line(done, all, Duration::from_secs(seconds));
         assert_eq!(
             line(12_000, 48_000, 60),
             "12,000 of 48,000 jobs, 25 %, 3 minutes left"

@@ -1,33 +1,22 @@
-//! `reference`: the pages of `docs/reference/`, made from the definitions that the program uses.
+//! The pages of `docs/reference/`, man pages and JSON Schemas, made from the definitions that the
+//! program uses.
 //!
 //! Each page is Markdown. `cargo xtask docs` writes them, and `tests/it/reference.rs` compares
-//! them.
+//! them. `cargo xtask reference` writes everything.
 
 use std::fs;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use clap::builder::ValueHint;
-use clap::{Arg, ArgAction, Args, Command, ValueEnum};
+use clap::{Arg, ArgAction, Command, ValueEnum};
 use meshalloc::{SchedulerKind, StrategyKind};
 
-use crate::failure::{self, Failure};
-use crate::file::{self, Product, ReplaceArgs};
+use crate::cli;
+use crate::failure;
 use crate::list::{self, strategy_parameters};
-use crate::schema;
+use crate::schema::schemas;
 use crate::settings;
 use meshalloc_sim::metrics::Metric;
-
-/// Where the pages go.
-#[derive(Args, Debug)]
-pub(crate) struct ReferenceArgs {
-    /// The folder for the pages; it is made if it does not exist
-    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
-    folder: PathBuf,
-
-    #[command(flatten)]
-    replace: ReplaceArgs,
-}
 
 type Page = fn(&Command, &mut dyn Write) -> io::Result<()>;
 const PAGES: &[(&str, Page)] = &[
@@ -37,32 +26,34 @@ const PAGES: &[(&str, Page)] = &[
     ("schedulers.md", |_, output| schedulers(output)),
     ("distributions.md", |_, output| distributions(output)),
     ("metrics.md", |_, output| metrics(output)),
-    ("outputs.md", |_, output| outputs(output)),
 ];
 
-/// Writes all pages; `command` is the whole command line.
-pub(crate) fn reference(
-    args: &ReferenceArgs,
-    mut command: Command,
-    output: &mut dyn Write,
-) -> Result<(), Failure> {
+/// The pages, each with the name of its file.
+pub fn pages() -> io::Result<Vec<(&'static str, String)>> {
+    let mut command = cli::command();
     command.build();
-    let folder = &args.folder;
-    let cannot = |path: &Path, error| format!("{}: cannot write the page: {error}", path.display());
-    for (name, _) in PAGES {
-        let path = folder.join(name);
-        let checked = file::check(&path, Product::Reference, args.replace);
-        checked.map_err(|error| cannot(&path, error))?;
-    }
-    for (name, page) in PAGES {
+    let page = |&(name, page): &(&'static str, Page)| {
         let mut text = Vec::new();
         page(&command, &mut text)?;
+        let text = String::from_utf8(text).map_err(io::Error::other)?;
         // One line end at the end of each page.
-        text.truncate(text.trim_ascii_end().len());
-        text.push(b'\n');
-        let path = folder.join(name);
-        fs::write(&path, text).map_err(|error| cannot(&path, error))?;
-        writeln!(output, "{}", path.display())?;
+        Ok((name, format!("{}\n", text.trim_end())))
+    };
+    PAGES.iter().map(page).collect()
+}
+
+/// Writes the pages into a folder, man pages into `man1` in it, and JSON Schemas into `schema`.
+pub fn write(folder: &Path) -> io::Result<()> {
+    let [manual, schema] = ["man1", "schema"].map(|name| folder.join(name));
+    fs::create_dir_all(&manual)?;
+    fs::create_dir_all(&schema)?;
+    for (name, text) in pages()? {
+        fs::write(folder.join(name), text)?;
+    }
+    clap_mangen::generate_to(cli::command(), manual)?;
+    for (name, text) in schemas() {
+        let text = serde_json::to_string_pretty(&text)?;
+        fs::write(schema.join(format!("{name}.json")), text + "\n")?;
     }
     Ok(())
 }
@@ -80,8 +71,8 @@ fn command_line(root: &Command, output: &mut dyn Write) -> io::Result<()> {
         output,
         "Command line",
         "Every command and option; [settings](scenario.md) have a page of their own.\n\
-         `host-sim COMMAND --help` shows the same texts, and `host-sim man DIR` writes them as man\n\
-         pages.",
+         `host-sim COMMAND --help` shows the same texts, and `cargo xtask reference DIR` writes them\n\
+         as man pages.",
     )?;
     let commands = || root.get_subcommands().filter(|command| is_shown(command));
     for command in commands() {
@@ -197,7 +188,7 @@ fn name(arg: &Arg, dashes: &str) -> String {
         Some(long) => format!("{dashes}{long} {value}"),
         None => value,
     };
-    format!("`{}`", schema::cell(text.trim_end()))
+    format!("`{}`", cell(text.trim_end()))
 }
 
 fn meaning(arg: &Arg) -> String {
@@ -219,7 +210,7 @@ fn meaning(arg: &Arg) -> String {
             .collect();
         text.push_str(&format!(" One of {}.", values.join(", ")));
     }
-    schema::cell(&text)
+    cell(&text)
 }
 
 /// A help text as sentences: what ends without a mark gets a full stop.
@@ -229,6 +220,12 @@ fn sentence(text: Option<&clap::builder::StyledStr>) -> String {
         text.push('.');
     }
     text
+}
+
+/// A text in one cell of a table.
+fn cell(text: &str) -> String {
+    let words: Vec<_> = text.split_whitespace().collect();
+    words.join(" ").replace('|', "\\|")
 }
 
 fn code(text: &str) -> String {
@@ -260,9 +257,9 @@ fn strategies(output: &mut dyn Write) -> io::Result<()> {
         };
         let mut names = names(std::iter::once(&info.name).chain(info.aliases));
         for parameter in strategy_parameters(*kind) {
-            names.push_str(&format!(", `:{}`", schema::cell(parameter)));
+            names.push_str(&format!(", `:{}`", cell(parameter)));
         }
-        let serves = schema::cell(&kind.serves().to_string());
+        let serves = cell(&kind.serves().to_string());
         let complete = if info.complete { "yes" } else { "no" };
         writeln!(output, "| {names} | {serves} | {pieces} | {complete} |")?;
     }
@@ -280,13 +277,11 @@ fn with_source(meaning: &str, source: &str) -> String {
     if !source.is_empty() {
         text.push_str(&format!(" *{source}*"));
     }
-    schema::cell(&text)
+    cell(&text)
 }
 
 fn names<'n>(names: impl IntoIterator<Item = &'n &'n str>) -> String {
-    let names = names
-        .into_iter()
-        .map(|name| format!("`{}`", schema::cell(name)));
+    let names = names.into_iter().map(|name| format!("`{}`", cell(name)));
     names.collect::<Vec<_>>().join(", ")
 }
 
@@ -318,7 +313,7 @@ fn distributions(output: &mut dyn Write) -> io::Result<()> {
         writeln!(output, "## {title}\n\n| written | meaning |\n|---|---|")?;
         for form in forms {
             let meaning = with_source(form.meaning, form.source);
-            let written = schema::cell(&form.to_string());
+            let written = cell(&form.to_string());
             writeln!(output, "| `{written}` | {meaning} |")?;
         }
         writeln!(output)?;
@@ -337,21 +332,8 @@ fn metrics(output: &mut dyn Write) -> io::Result<()> {
     writeln!(output, "| name | meaning | unit |\n|---|---|---|")?;
     for metric in Metric::ALL {
         let meaning = with_source(metric.meaning(), metric.source());
-        let unit = schema::cell(metric.unit().words());
+        let unit = cell(metric.unit().words());
         writeln!(output, "| `{}` | {meaning} | {unit} |", metric.name())?;
     }
     Ok(())
-}
-
-fn outputs(output: &mut dyn Write) -> io::Result<()> {
-    opening(
-        output,
-        "Output files and documents",
-        "Every key of the JSON documents and every column of the CSV files that `host-sim` writes.\n\
-         `host-sim schema OUTPUT` prints the JSON Schema of a JSON document.\n\n\
-         A number that is read back is exactly the same. A missing number is `null` in JSON and an\n\
-         empty cell in CSV. A key marked with `?` may be absent. The form of the files of single\n\
-         points may change, so they are not described.",
-    )?;
-    schema::page(output)
 }

@@ -35,9 +35,12 @@ mod operation;
 pub(crate) use interruptible::Interruptible;
 pub use lines::check;
 use object::{Blocks, Outcome as Written, Served, Set, json};
-pub(crate) use object::{Served as ServedObject, Set as SetObject};
-pub(crate) use operation::Line;
 pub use operation::parse;
+#[cfg(feature = "reference")]
+pub(crate) use {
+    object::{Served as ServedObject, Set as SetObject},
+    operation::Line,
+};
 
 /// The name of an error that is not a refusal.
 const UNKNOWN_JOB: &str = "unknown-job";

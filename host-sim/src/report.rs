@@ -40,7 +40,9 @@ pub(crate) fn width() -> usize {
 pub(crate) mod cells;
 mod json;
 
-pub(crate) use json::{Document, LogJson, Recorded, RunContent, summaries, write_json};
+#[cfg(feature = "reference")]
+pub(crate) use json::{Document, RunContent};
+pub(crate) use json::{LogJson, summaries, write_json};
 
 /// The wall-clock time of a strategy's runs.
 #[derive(Clone, Debug, Default)]

@@ -77,18 +77,15 @@ pub struct ReproduceArgs {
     #[arg(long, value_name = "NUMBER", value_parser = names::count::<u32>, allow_negative_numbers = true)]
     figure: Vec<u32>,
 
-    /// Short runs, meshes up to 128x128; this is the default
-    #[arg(long, conflicts_with = "full")]
-    quick: bool,
-
-    /// The papers' lengths and meshes, or more; takes several times as long
+    /// The papers' lengths and meshes, or more, which takes several times as long [default: short
+    /// runs, meshes up to 128x128]
     #[arg(long)]
     full: bool,
 
     #[command(flatten)]
     settings: Given<Self>,
 
-    /// The side of the largest mesh of kim-yoon, in place of that of --quick or --full
+    /// The side of the largest mesh of kim-yoon [default: 128; with --full: 512]
     #[arg(long, value_name = "SIDE", value_parser = sides())]
     largest_mesh: Option<u16>,
 
@@ -117,12 +114,11 @@ impl Takes for ReproduceArgs {
         let arg = only(&["jobs", "replications", "seed"], arg)?;
         Some(match arg.get_long()? {
             "jobs" => arg.help(
-                "Jobs in one replication, in place of the number of --quick or --full; the first 5 % \
-                 are not measured. Does not change figures with a log, or whose jobs are all present \
+                "Jobs in one replication; the first 5 % are not measured. Does not change figures with a log, or whose jobs are all present \
                  at time 0",
             ),
             "replications" => {
-                arg.help("Replications of every point, in place of those of --quick or --full")
+                arg.help("Replications of every point")
             }
             _ => arg,
         })
@@ -219,7 +215,9 @@ impl ReproduceArgs {
     /// where these figures are made.
     fn command(&self, given: &Scenario, made: &[u32]) -> String {
         let mut command = format!("host-sim reproduce {}", self.paper.name);
-        command.push_str(if self.full { " --full" } else { " --quick" });
+        if self.full {
+            command.push_str(" --full");
+        }
         for number in made {
             if !self.figure.is_empty() || made != self.paper.numbers() {
                 command.push_str(&format!(" --figure {number}"));

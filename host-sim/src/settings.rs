@@ -92,6 +92,7 @@ fn option(setting: &'static Setting) -> Arg {
     }
 }
 
+#[cfg(feature = "reference")]
 pub(crate) fn options() -> Command {
     let command = Command::new("scenario").disable_help_flag(true);
     let mut command = command.args(SETTINGS.iter().map(option));
@@ -333,7 +334,7 @@ pub(crate) fn endpoint_of(scenario: &Resolved) -> Result<Option<Endpoint>, Strin
 
 /// How results are written.
 #[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Format {
+pub(crate) enum Format {
     /// For people.
     #[default]
     Table,
@@ -360,6 +361,21 @@ impl FormatArgs {
 fn format(text: &str) -> Result<Format, String> {
     let format = Format::from_str(text, true);
     format.map_err(|_| "expected table, json or csv".to_owned())
+}
+
+/// The option of the format of a list or a summary.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct JsonArgs {
+    /// How it is written: table or json [default: table]
+    #[arg(long = "format", value_name = "FORMAT", value_parser = ["table", "json"], ignore_case = true, hide_possible_values = true)]
+    format: Option<String>,
+}
+
+impl JsonArgs {
+    pub(crate) fn is_json(&self) -> bool {
+        let format = self.format.as_deref();
+        format.is_some_and(|format| format.eq_ignore_ascii_case("json"))
+    }
 }
 
 /// The option of threads, of every command that shares runs among several.

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::PathBuf;
 use std::time::SystemTime;
 
 use anyhow::{Context, Result, ensure};
+use clap::Args;
 use meshalloc::{SchedulerKind, StrategyInfo, StrategyKind};
 use object::read::elf::ElfFile32;
 
@@ -45,6 +47,21 @@ pub(crate) fn run() -> Result<()> {
     size::add_missing()?;
     instructions::add_missing()?;
     book()
+}
+
+/// Where the pages about host-sim go.
+#[derive(Args)]
+pub(crate) struct ReferenceOptions {
+    /// The folder; man pages go into `man1` in it, JSON Schemas into `schema`
+    folder: PathBuf,
+}
+
+/// Writes the reference pages, man pages and JSON Schemas of host-sim.
+pub(crate) fn reference(options: &ReferenceOptions) -> Result<()> {
+    let folder = &options.folder;
+    run!(
+        "cargo run --package meshalloc-host-sim --features reference --example reference -- {folder}"
+    )
 }
 
 /// The files of the repository, and when each was written.

@@ -51,6 +51,8 @@ enum Chore {
     Panics(panics::Options),
     /// Write the generated documents and build the book
     Docs,
+    /// Write reference pages, man pages and JSON Schemas of host-sim into a folder
+    Reference(docs::ReferenceOptions),
     /// Build the programs in the guide "Link the core" and the image in firmware/template, and try
     /// the image in QEMU
     Guide,
@@ -93,6 +95,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Size(options) => size::run(&options),
         Chore::Instructions(options) => instructions::run(&options),
         Chore::Docs => docs::run(),
+        Chore::Reference(options) => docs::reference(&options),
         Chore::Guide => docs::guide().and_then(|()| board::template()),
         Chore::Qemu(options) => board::qemu(&options),
         Chore::Flash(options) => board::flash(&options),

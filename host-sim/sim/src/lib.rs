@@ -14,7 +14,6 @@
 //! - [`experiment`]: several strategies, replicated, with the [`statistics`] of it;
 //! - [`situation`]: why jobs wait on a controller, and what would let them in;
 //! - [`history`]: one run, job by job; [`processors`] and [`dispersal`] of what a job holds;
-//! - [`traffic`]: messages of processors that do not wait for each other, on the bare network;
 //! - [`parameters`]: settings in a few words; [`names`], [`wording`], [`time`], [`input`]: values
 //!   as text, units, and files that are read.
 
@@ -42,6 +41,5 @@ pub mod simulation;
 pub mod situation;
 pub mod statistics;
 pub mod time;
-pub mod traffic;
 pub mod wording;
 pub mod workload;

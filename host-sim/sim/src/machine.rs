@@ -22,7 +22,6 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use meshalloc::{Description, DescriptionError, Grid, Placement, Shape};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 use toml::de::DeTable;
 
@@ -228,7 +227,8 @@ impl Serialize for Described {
 }
 
 /// What a file says of a machine.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct MachineKeys {
     /// Its name.
@@ -267,7 +267,8 @@ pub struct MachineKeys {
 }
 
 /// Places at which slices of one shape may stand.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PlacementKeys {
     /// The sides of a slice.

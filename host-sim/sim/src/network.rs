@@ -105,7 +105,6 @@ mod tests;
 
 pub use engine::Network;
 pub use routes::Link;
-pub(crate) use routes::has_links_around;
 
 /// The most flits of a message, and the longest routing delay in cycles.
 pub const CYCLES_MAX: u32 = 1 << 16;

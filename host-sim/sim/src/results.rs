@@ -1,12 +1,9 @@
 //! Results for programs: what came out for each strategy, with names for everything, as JSON and
 //! other formats of serde have it.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
-use serde_json::{Map, Value, json};
 
 use crate::experiment::StrategyResult;
 use crate::metrics::Metric;
@@ -74,7 +71,8 @@ pub fn is_comparable(result: &StrategyResult) -> bool {
 }
 
 /// A mean over the replications; a number that does not exist is `null`.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MetricSummary {
     /// The mean; `null` if a synthetic workload saturates the strategy, so that the mean depends on
     /// the length of the run.
@@ -123,37 +121,16 @@ impl Serialize for MetricSummaries {
     }
 }
 
-impl JsonSchema for MetricSummaries {
-    fn schema_name() -> Cow<'static, str> {
-        "Metrics".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let estimate = generator.subschema_for::<MetricSummary>();
-        let property = |metric: Metric| {
-            let description = format!("{} Unit: {}.", metric.meaning(), metric.unit().words());
-            let mut schema = json!({"allOf": [estimate]});
-            schema["description"] = description.into();
-            (metric.name().to_owned(), schema)
-        };
-        let properties: Map<String, Value> = Metric::ALL.into_iter().map(property).collect();
-        json_schema!({
-            "type": "object",
-            "description": "The metrics that were measured, by name.",
-            "properties": properties,
-            "additionalProperties": false,
-        })
-    }
-}
-
 /// Measured jobs refused for good, by reason; reasons that did not occur are absent.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct RefusedSummary(BTreeMap<&'static str, u64>);
 
 /// By what part the mean waiting delay is below that of another strategy, over replications with
 /// the same jobs.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GainSummary {
     /// The other strategy.
     over: String,
@@ -168,7 +145,8 @@ pub struct GainSummary {
 }
 
 /// The results of one strategy.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StrategySummary {
     /// The strategy with its parameters.
     strategy: String,
@@ -176,6 +154,8 @@ pub struct StrategySummary {
     scheduler: String,
     /// `second` or `cycle`.
     time_unit: &'static str,
+    /// The metrics that were measured, by name.
+    #[cfg_attr(feature = "schema", schemars(with = "BTreeMap<String, MetricSummary>"))]
     metrics: MetricSummaries,
     /// Whether the backlog grew in most replications, or jobs were left behind in one.
     saturated: bool,

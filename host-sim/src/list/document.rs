@@ -1,21 +1,17 @@
-//! The list for programs: the types are what [`schema`](crate::schema) describes.
-
-use std::io::{self, Write};
+//! The list for programs.
 
 use meshalloc::{SchedulerKind, StrategyKind};
-use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 
 use super::{Part, strategy_parameters};
-use crate::columns::Columns;
 use crate::identity::{PROGRAM, VERSION};
 use meshalloc_sim::machine::MachineKeys;
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::names::grammar::Form;
 
 /// What there is to choose from; of a part of the list only the keys of this part are there.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "reference", derive(schemars::JsonSchema))]
 pub(crate) struct ListDocument {
     /// The program's name.
     program: &'static str,
@@ -66,7 +62,8 @@ pub(crate) struct ListDocument {
 }
 
 /// A value with a name.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "reference", derive(schemars::JsonSchema))]
 struct NamedChoice {
     /// How it is written: words in capitals stand for parameters, brackets around what may be left
     /// out.
@@ -88,7 +85,8 @@ impl From<&Form> for NamedChoice {
 }
 
 /// A strategy.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "reference", derive(schemars::JsonSchema))]
 struct StrategyJson {
     /// The name.
     name: &'static str,
@@ -109,7 +107,8 @@ struct StrategyJson {
 }
 
 /// A scheduler.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "reference", derive(schemars::JsonSchema))]
 struct SchedulerJson {
     /// The name.
     name: &'static str,
@@ -122,7 +121,8 @@ struct SchedulerJson {
 }
 
 /// A metric.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "reference", derive(schemars::JsonSchema))]
 struct MetricJson {
     /// The name.
     name: &'static str,
@@ -134,33 +134,7 @@ struct MetricJson {
     source: &'static str,
 }
 
-/// A row of the list as a table.
-#[derive(Serialize, JsonSchema)]
-struct ListRow<'l> {
-    /// The key of the list in the JSON document.
-    kind: &'l str,
-    #[serde(flatten)]
-    item: &'l Value,
-}
-
 impl ListDocument {
-    pub(crate) fn columns() -> Columns {
-        let columns = Columns::of::<ListRow<'_>>().and(Columns::of::<MetricJson>());
-        let columns = columns.and(Columns::of::<SchedulerJson>());
-        let columns = columns.and(Columns::of::<StrategyJson>());
-        columns.and(Columns::of::<MachineKeys>())
-    }
-
-    pub(crate) fn csv(&self, output: &mut dyn Write) -> io::Result<()> {
-        let document = serde_json::to_value(self)?;
-        let parts = document.as_object().into_iter().flatten();
-        let rows = parts.flat_map(|(kind, items)| {
-            let items = items.as_array().into_iter().flatten();
-            items.map(move |item| ListRow { kind, item })
-        });
-        ListDocument::columns().rows(rows, output)
-    }
-
     pub(crate) fn new(part: Option<Part>) -> Self {
         let is_wanted = |of| part.is_none_or(|part| part == of);
         let named = |of: Part| {

@@ -78,7 +78,7 @@ impl PictureArgs {
 
 /// The error where no messages are sent.
 pub(crate) const NO_LINKS: &str =
-    "--plot links requires jobs that send messages (expected run with --pattern, or traffic)";
+    "--plot links requires jobs that send messages (expected --pattern)";
 
 /// A file for a picture. The terminal gets one too if `on_terminal`.
 #[derive(Debug)]

@@ -6,7 +6,6 @@ use std::num::NonZeroU64;
 use std::ops::RangeInclusive;
 
 use meshalloc::{Block, Change, Grid, JobId, Request, Shape, Ticks, Tuple};
-use schemars::JsonSchema;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
@@ -16,18 +15,19 @@ use meshalloc_sim::wording::{any_of, quoted, shortened};
 
 /// A line of a file of operations. Words are short for an object: `alloc 17 4x3 lease=50` is
 /// `{"op":"alloc","id":17,"shape":"4x3","lease":50}`; `object` has the keys that words stand for.
-#[derive(Deserialize, JsonSchema, Debug)]
+#[derive(Deserialize, Debug)]
+#[cfg_attr(feature = "reference", derive(schemars::JsonSchema))]
 #[serde(tag = "op", rename_all = "lowercase", deny_unknown_fields)]
 pub(crate) enum Line {
     /// A job asks for processors, by a shape or by their number.
-    #[schemars(extend("oneOf" = [{ "required": ["shape"] }, { "required": ["chips"] }]))]
+    #[cfg_attr(feature = "reference", schemars(extend("oneOf" = [{ "required": ["shape"] }, { "required": ["chips"] }])))]
     Alloc {
         /// The job, 0 to 4294967295.
         #[serde(deserialize_with = "id")]
         id: u32,
         /// The extents: `"4x3"`, or `[4,3]`.
         #[serde(default, deserialize_with = "extents")]
-        #[schemars(with = "Option<ShapeSchema>")]
+        #[cfg_attr(feature = "reference", schemars(with = "Option<ShapeSchema>"))]
         shape: Option<Vec<u64>>,
         /// A number of processors in place of a shape; of its legal shapes the most compact that
         /// fits is taken.
@@ -58,30 +58,32 @@ pub(crate) enum Line {
     /// These processors are faulty.
     Fault {
         /// A coordinate for each dimension: a number, a range `"A..B"` with both ends, or `"*"`.
-        #[schemars(with = "Vec<SpanSchema>")]
+        #[cfg_attr(feature = "reference", schemars(with = "Vec<SpanSchema>"))]
         at: Vec<Value>,
     },
     /// These processors work again.
     Repair {
         /// The same.
-        #[schemars(with = "Vec<SpanSchema>")]
+        #[cfg_attr(feature = "reference", schemars(with = "Vec<SpanSchema>"))]
         at: Vec<Value>,
     },
 }
 
 /// The forms of a shape, for the schema.
-#[derive(JsonSchema)]
-#[serde(untagged)]
-#[allow(dead_code, reason = "only its schema is used")]
+#[cfg(feature = "reference")]
+#[derive(schemars::JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "only its schema is used")]
 enum ShapeSchema {
     Text(String),
     List(Vec<u64>),
 }
 
 /// The forms of a coordinate, for the schema.
-#[derive(JsonSchema)]
-#[serde(untagged)]
-#[allow(dead_code, reason = "only its schema is used")]
+#[cfg(feature = "reference")]
+#[derive(schemars::JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "only its schema is used")]
 enum SpanSchema {
     One(u16),
     Range(String),

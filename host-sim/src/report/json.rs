@@ -1,22 +1,20 @@
-//! Results for programs: the types are what [`schema`](crate::schema) describes.
+//! Results for programs, as JSON.
 
-use std::borrow::Cow;
 use std::io::{self, Write};
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use super::{Report, Timing, jobs_per_second};
 use crate::failure::Incomplete;
 use crate::identity::{PROGRAM, VERSION};
 use meshalloc_sim::experiment::StrategyResult;
 use meshalloc_sim::results::StrategySummary;
-use meshalloc_sim::scenario::{SETTINGS, Setting};
 use meshalloc_sim::workload::{LineCounts, Log, LogHeader, Mix, MixEntry};
 
 /// What every document begins with, and what its command adds.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "reference", derive(schemars::JsonSchema))]
 pub(crate) struct Document<T> {
     /// The program's name.
     program: &'static str,
@@ -24,7 +22,7 @@ pub(crate) struct Document<T> {
     version: &'static str,
     /// What was run: the settings and options of the command, with underscores for hyphens,
     /// defaults filled in.
-    scenario: Recorded,
+    scenario: Value,
     /// The seed of all random numbers.
     seed: u64,
     /// Why replications are missing; absent if none are.
@@ -44,7 +42,7 @@ impl<T: Serialize> Document<T> {
         Document {
             program: PROGRAM,
             version: VERSION,
-            scenario: Recorded(scenario),
+            scenario,
             seed,
             incomplete: incomplete.map(|incomplete| incomplete.reason.clone()),
             content,
@@ -61,31 +59,6 @@ pub(crate) fn write_json(document: &impl Serialize, output: &mut dyn Write) -> i
     writeln!(output)
 }
 
-/// A scenario in a result.
-#[derive(Serialize)]
-#[serde(transparent)]
-pub(crate) struct Recorded(pub(crate) Value);
-
-impl JsonSchema for Recorded {
-    fn schema_name() -> Cow<'static, str> {
-        "Scenario".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let property = |setting: &Setting| {
-            let description = json!({"description": setting.help()});
-            (setting.name.to_owned(), description)
-        };
-        let properties: Map<String, Value> = SETTINGS.iter().map(property).collect();
-        json_schema!({
-            "type": "object",
-            "description": "Settings and options of the command, with underscores for hyphens. Scenario files have hyphens.",
-            "properties": properties,
-            "additionalProperties": {"type": ["string", "number", "boolean", "array"]},
-        })
-    }
-}
-
 /// The results of all strategies at a point.
 pub(crate) fn summaries(results: &[StrategyResult]) -> impl Iterator<Item = StrategySummary> {
     let summary = |result| StrategySummary::new(result, results);
@@ -93,7 +66,8 @@ pub(crate) fn summaries(results: &[StrategyResult]) -> impl Iterator<Item = Stra
 }
 
 /// What `run` adds.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "reference", derive(schemars::JsonSchema))]
 pub(crate) struct RunContent {
     /// The log; absent for a synthetic workload.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -109,7 +83,8 @@ pub(crate) struct RunContent {
 }
 
 /// A result with what the runs took on the wall clock.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "reference", derive(schemars::JsonSchema))]
 struct TimedResultJson {
     #[serde(flatten)]
     result: StrategySummary,
@@ -161,7 +136,8 @@ impl Report<'_> {
 }
 
 /// A log that was run.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "reference", derive(schemars::JsonSchema))]
 pub(crate) struct LogJson {
     /// The file.
     file: String,
@@ -179,7 +155,8 @@ pub(crate) struct LogJson {
 }
 
 /// A mix of shapes.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "reference", derive(schemars::JsonSchema))]
 struct MixJson {
     /// The number of shapes that jobs have.
     shapes: usize,
@@ -222,7 +199,8 @@ impl LogJson {
 }
 
 /// What commands took over the line to the controller.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "reference", derive(schemars::JsonSchema))]
 struct RoundTripJson {
     /// The number of commands.
     commands: usize,

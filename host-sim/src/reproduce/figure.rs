@@ -1,5 +1,6 @@
 //! Figures of papers: from the measurements to CSV and SVG.
 
+use std::error::Error;
 use std::fmt::Write as _;
 
 use meshalloc_papers::figure::{Curve, Figure, Panel, Stated, XScale};
@@ -7,17 +8,18 @@ use meshalloc_papers::length::Length;
 use meshalloc_papers::measure::{Cell, Measurements, Reading, Shown};
 use meshalloc_papers::setting::Setting;
 use meshalloc_sim::names;
+use meshalloc_sim::scenario::SETTINGS;
 use meshalloc_sim::statistics::Estimate;
-use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
-use crate::columns::Columns;
+use crate::identity::VERSION;
 use crate::plot::{self, Layout, Measured, Picture, Point, Scale, Series};
 use crate::report::{cells, refused_percent};
 
 /// A point of a figure. A number that does not exist is an empty cell; a file has the columns that
 /// its figure needs.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 struct Row {
     /// Number of the figure in the paper.
     figure: u32,
@@ -81,10 +83,6 @@ struct Row {
     seed: u64,
 }
 
-pub(crate) fn columns() -> Columns {
-    Columns::of_runs::<Row>(|_| true, &[])
-}
-
 /// Every point in a line, all panels under each other; `length` is that of the runs of a setting.
 pub(super) fn csv(
     figure: &Figure,
@@ -101,8 +99,48 @@ pub(super) fn csv(
             }
         }
     }
-    let table = columns().text(rows);
-    table.map_err(|error| format!("cannot write the table: {error}"))
+    table(&rows).map_err(|error| format!("cannot write the table: {error}"))
+}
+
+/// Rows with the settings of their runs: those that a run has, without the place of the controller,
+/// on which no decision depends; then the fields of the rows, and the version.
+fn table(rows: &[(Value, Row)]) -> Result<String, Box<dyn Error>> {
+    let rows = rows
+        .iter()
+        .map(|(scenario, row)| Ok((scenario, serde_json::to_value(row)?)));
+    let rows = rows.collect::<Result<Vec<_>, serde_json::Error>>()?;
+    let fields = rows.first().and_then(|(_, row)| row.as_object());
+    let fields: Vec<_> = fields.into_iter().flat_map(|row| row.keys()).collect();
+    let is_shown = |name: &&str| {
+        let is_known = |(scenario, row): &(&Value, Value)| {
+            scenario.get(name).is_some() && row.get(name).is_none()
+        };
+        *name != "backend" && rows.iter().any(is_known)
+    };
+    let settings = SETTINGS.iter().map(|setting| setting.name).filter(is_shown);
+    let settings: Vec<_> = settings.collect();
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let names = settings
+        .iter()
+        .copied()
+        .chain(fields.iter().map(|name| &***name));
+    writer.write_record(names.chain(["version"]))?;
+    for (scenario, row) in &rows {
+        let settings = settings.iter().map(|name| cell(&scenario[*name]));
+        let fields = fields.iter().map(|name| cell(&row[&**name]));
+        writer.write_record(settings.chain(fields).chain([VERSION.to_owned()]))?;
+    }
+    Ok(String::from_utf8(writer.into_inner()?)?)
+}
+
+/// A value as a cell; a list is separated by semicolons.
+fn cell(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Array(values) => values.iter().map(cell).collect::<Vec<_>>().join(";"),
+        other => other.to_string(),
+    }
 }
 
 fn row(

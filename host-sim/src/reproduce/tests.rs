@@ -35,7 +35,7 @@ fn the_command_on_the_page_gives_the_same_again() {
     let shown = command(&given);
     assert_eq!(
         shown,
-        "host-sim reproduce chang-mohapatra --quick --figure 3 --figure 6 --jobs 500 --seed 7"
+        "host-sim reproduce chang-mohapatra --figure 3 --figure 6 --jobs 500 --seed 7"
     );
     let again = args(shown.strip_prefix("host-sim reproduce ").unwrap());
     assert_eq!(command(&again), shown);

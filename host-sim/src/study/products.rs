@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use meshalloc::StrategyKind;
-use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
+use serde_json::Value;
 
 use super::command::ShowArgs;
 use super::{Measured, Study};
@@ -12,7 +12,7 @@ use crate::failure::{Failure, Incomplete};
 use crate::file;
 use crate::identity::{PROGRAM, VERSION};
 use crate::plot::{self, Layout, Picture, Point, Scale, Series};
-use crate::report::{self, LogJson, Recorded, Report, summaries};
+use crate::report::{self, LogJson, Report, summaries};
 use crate::settings::Format;
 use meshalloc_sim::experiment::{Experiment, Measure, StrategyResult};
 use meshalloc_sim::metrics::Metric;
@@ -340,8 +340,9 @@ pub(crate) const COLUMNS: [(&str, &str); 6] = [
 ];
 
 /// A study of several points.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "Study")]
+#[derive(Serialize)]
+#[cfg_attr(feature = "reference", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "reference", schemars(rename = "Study"))]
 pub(crate) struct StudyDocument<'a> {
     /// The program's name.
     program: &'a str,
@@ -353,14 +354,16 @@ pub(crate) struct StudyDocument<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     incomplete: Option<&'a str>,
     /// One for each point, the last axis changing fastest.
-    #[schemars(with = "Vec<PointDocument>")]
+    #[cfg_attr(feature = "reference", schemars(with = "Vec<PointDocument>"))]
     points: Documents<'a>,
 }
 
 /// A point of a study.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "reference", derive(schemars::JsonSchema))]
 struct PointDocument {
-    scenario: Recorded,
+    /// What was run, as in the document of one point.
+    scenario: Value,
     /// The log; absent for a synthetic workload.
     #[serde(skip_serializing_if = "Option::is_none")]
     log: Option<LogJson>,
@@ -376,7 +379,7 @@ impl Serialize for Documents<'_> {
         let Documents(study, measured) = self;
         let all = study.cases.iter().zip(&study.points).zip(&measured.results);
         serializer.collect_seq(all.map(|((case, point), results)| PointDocument {
-            scenario: Recorded(case.scenario.settings.record()),
+            scenario: case.scenario.settings.record(),
             log: point.experiment.workload.log().map(LogJson::new),
             results: summaries(results).collect(),
         }))

@@ -89,33 +89,6 @@ fn tables_of_interrupted_commands_are_marked() {
     }
 }
 
-/// The first rate is complete after a moment, the second one never.
-#[test]
-fn interrupted_traffic_has_the_rates_that_are_complete() {
-    let few = "--mesh 2x1 --rate .000001,.9";
-    let long = "--threads 1 --replications 1 --cycles 1000000000";
-    let ended = interrupted(&format!("traffic {few} {long} --format json"));
-    assert_eq!(ended.code, Some(130), "{ended}");
-    let json: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
-    assert_eq!(json["incomplete"], "interrupted");
-    assert_eq!(
-        json["scenario"]["rate"],
-        serde_json::json!([0.000_001, 0.9])
-    );
-    let results = json["results"].as_array().unwrap();
-    assert_eq!(results.len(), 1);
-    let line = few.replace(",.9", "");
-    let whole = host_sim(&format!("traffic {line} {long} --format json")).json();
-    assert_eq!(results[0], whole["results"][0]);
-
-    let ended = interrupted(&format!("traffic {few} {long}"));
-    let mark = "INCOMPLETE: interrupted\nComplete rates: 1 of 2.\n";
-    assert!(ended.stdout.ends_with(mark), "{ended}");
-    let ended = interrupted(&format!("traffic --mesh 8x8 --rate .5 {long}"));
-    assert_eq!((ended.code, &*ended.stdout), (Some(130), ""), "{ended}");
-    assert_eq!(ended.stderr, "error: interrupted; no rate is complete\n");
-}
-
 #[test]
 fn without_a_complete_replication_nothing_is_printed() {
     let ended =

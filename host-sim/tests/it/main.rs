@@ -41,7 +41,6 @@ mod stderr;
 mod study;
 mod tables;
 mod terminal;
-mod traffic;
 mod unwritten;
 mod view;
 mod workloads;

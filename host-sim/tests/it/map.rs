@@ -308,7 +308,6 @@ fn a_picture_that_cannot_be_written_comes_after_the_results() {
         "run --mesh 8x8 --replications 1 --jobs 20 --plot map",
         "replay ops.txt --mesh 8x8 --plot map",
         "replay ops.txt --mesh 8x8 --plot map --quiet",
-        "traffic --mesh 4x4 --rate 0.01 --replications 1 --plot links",
     ] {
         let ended = host_sim_in(folder.path(), &format!("{line} --plot-output /dev/full"));
         assert_eq!(ended.code, Some(1), "{line}: {ended}");

@@ -67,10 +67,6 @@ fn a_value_that_is_repeated_counts_once_in_every_command() {
     let compare = format!("compare {small} --load .3,.2,.30 --scheduler fcfs,easy,fcfs");
     let compare = host_sim_in(folder.path(), &compare).json();
     assert_eq!(compare["points"].as_array().unwrap().len(), 4);
-    let traffic =
-        "traffic --mesh 4x4 --rate .02,.01,.02 --cycles 200 --replications 1 --format json";
-    let traffic = host_sim_in(folder.path(), traffic).json();
-    assert_eq!(traffic["scenario"]["rate"], json!([0.02, 0.01]));
     let text = "mesh = \"8x8\"\njobs = 40\nreplications = 1\nload = [0.3, 0.2, 0.30]\n";
     fs::write(folder.path().join("s.toml"), text).unwrap();
     let kept = host_sim_in(folder.path(), "run --scenario s.toml --save o").good();
@@ -92,10 +88,6 @@ fn the_ending_of_a_file_is_that_of_what_is_written() {
         (format!("{run} --plot map --plot-output f.png"), ".svg"),
         (format!("{run} --plot timeline --plot-output f.pdf"), ".svg"),
         (format!("compare {small} --output f.png"), ".svg"),
-        (
-            "traffic --rate .01 --plot links --plot-output f.html".to_owned(),
-            ".svg",
-        ),
         (format!("view {small} --output f.json"), ".html or .htm"),
     ] {
         let ended = host_sim_in(folder.path(), &line);
@@ -276,7 +268,6 @@ fn numbers_in_tables_and_messages_are_short() {
     for line in [
         "compare --log l.swf --mesh 10x10 --strategy ff",
         "compare --log l.swf --mesh 10x10 --log-load 1e-6 --strategy ff",
-        "traffic --rate 1e-300 --mesh 4x4 --cycles 100 --warmup 10 --replications 2",
     ] {
         let shown = host_sim_in(folder.path(), line).good();
         let longest = shown

@@ -77,7 +77,7 @@ fn the_page_is_valid_and_complete() {
         let verdicts = select(&page, "table.claims tbody tr");
         assert!(verdicts > 20, "{verdicts}");
         assert_eq!(select(&page, ".verdict"), verdicts);
-        assert!(text.contains(&format!("host-sim reproduce {} --quick", paper.name)));
+        assert!(text.contains(&format!("host-sim reproduce {}", paper.name)));
 
         // Identifiers are unique and links within the page lead somewhere.
         let ids = Selector::parse("[id]").unwrap();

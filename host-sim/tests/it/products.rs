@@ -17,13 +17,11 @@ fn what_the_program_did_not_write_is_replaced_only_if_asked() {
     .unwrap();
     fs::write(path("ops"), "alloc 1 2x2\n").unwrap();
     let one = format!("run {SMALL} --replications 1");
-    let links = "--mesh 4x4 --rate .1 --replications 1 --cycles 100 --plot links";
     for (line, file) in [
         (format!("{one} --jobs-output j.csv"), "j.csv"),
         (format!("{one} --jobs-output j.swf"), "j.swf"),
         (format!("{one} --plot map --plot-output m.svg"), "m.svg"),
         (format!("{one} --plot timeline"), "out/timeline.svg"),
-        (format!("traffic {links} --plot-output l.svg"), "l.svg"),
         (
             "replay ops --mesh 4x4 --quiet --plot map --plot-output r.svg".to_owned(),
             "r.svg",
@@ -47,9 +45,6 @@ fn what_the_program_did_not_write_is_replaced_only_if_asked() {
             "run --scenario g.toml --save o --slurm 1".to_owned(),
             "o/slurm-merge.sh",
         ),
-        ("man pages".to_owned(), "pages/host-sim-run.1"),
-        ("man pages".to_owned(), "pages/host-sim.1"),
-        ("reference pages".to_owned(), "pages/outputs.md"),
     ] {
         host_sim_in(folder.path(), &line).good();
         // The same again replaces its own.
@@ -132,12 +127,10 @@ fn one_replication_says_that_it_has_no_interval() {
     fs::write(folder.path().join("log.swf"), log).unwrap();
     let one = "One replication has no interval: --replications 2 or more give one.\n";
     let of_log = "One run of a log has no interval: --resample weeks gives one.\n";
-    let traffic = "traffic --mesh 4x4 --rate .1 --cycles 100";
     for (line, note) in [
         (format!("run {SMALL}"), one),
         (format!("saturation {SMALL}"), one),
         (format!("compare {SMALL} --load .3"), one),
-        (traffic.to_owned(), one),
         ("run --mesh 8x8 --log log.swf".to_owned(), of_log),
         (
             "compare --mesh 8x8 --log log.swf --strategy ff".to_owned(),

@@ -294,7 +294,6 @@ fn what_is_not_known_ends_with_exit_code_2() {
             "possible values: 16, 32",
         ),
         ("reproduce kim-yun", "kim-yoon"),
-        ("reproduce kim-yoon --quick --full", "cannot be used with"),
         ("reproduce kim-yoon --jobs 0", "1 to 16777216"),
         // What would change nothing is not accepted, let alone recorded.
         (

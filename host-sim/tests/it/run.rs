@@ -420,7 +420,7 @@ fn a_closed_output_is_no_panic() {
         operations += &format!("alloc {id} 1 1\nfree {id}\n");
     }
     fs::write(folder.path().join("ops"), operations).unwrap();
-    for line in ["replay ops", "list", "list --format csv"] {
+    for line in ["replay ops", "list"] {
         let mut child = command(folder.path(), line)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -514,11 +514,6 @@ fn a_closed_output_loses_no_file() {
         (
             "saturation --mesh 8x8 --jobs 60 --replications 3 --format json --output sat.svg",
             &["sat.svg"],
-        ),
-        (
-            "traffic --mesh 4x4 --rate 0.001,0.002,0.003,0.004,0.005,0.006,0.007,0.008,0.009,0.010,0.011,0.012 \
-             --warmup 10 --cycles 100 --format json --plot links --plot-output links.svg",
-            &["links.svg"],
         ),
     ] {
         let mut child = command(folder.path(), line)

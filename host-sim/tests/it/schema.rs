@@ -8,37 +8,37 @@ use std::path::Path;
 use serde_json::Value;
 
 use self::validator::Validator;
-use crate::program::{host_sim, host_sim_fed, host_sim_in, write_kth};
+use crate::program::{host_sim_fed, host_sim_in};
+use meshalloc_host_sim::schema::schemas;
 
-fn validator(output: &str) -> Validator {
-    Validator::new(host_sim(&format!("schema {output}")).json())
+fn schema(output: &str) -> Value {
+    let schema = schemas().into_iter().find(|(name, _)| *name == output);
+    schema.unwrap().1.to_value()
 }
 
-/// The page about all outputs, of the reference.
-fn outputs_page() -> String {
-    let folder = tempfile::tempdir().unwrap();
-    host_sim_in(folder.path(), "reference pages").good();
-    fs::read_to_string(folder.path().join("pages/outputs.md")).unwrap()
+fn validator(output: &str) -> Validator {
+    Validator::new(schema(output))
 }
 
 fn assert_valid(output: &str, document: &Value) {
     let errors = validator(output).errors(document);
     assert!(errors.is_empty(), "{output}: {errors:?} in {document}");
-    // Keys that no schema knows would go unnoticed: each must stand in the page.
-    let page = outputs_page();
+    // Keys that no schema knows would go unnoticed.
+    let text = schema(output).to_string();
     each_key(document, &mut |key| {
-        assert!(page.contains(key), "{output}: {key} is not described");
+        let is_described = text.contains(&format!("\"{key}\":"));
+        assert!(is_described, "{output}: {key} is not described");
     });
 }
 
-/// The keys of all objects but those of a scenario and of refusals, whose keys are those of options
-/// and reasons.
+/// The keys of all objects but those of a scenario, of refusals and of metrics, whose keys are
+/// those of options, reasons and metrics.
 fn each_key(value: &Value, on_key: &mut impl FnMut(&str)) {
     match value {
         Value::Object(object) => {
             for (key, value) in object {
                 on_key(key);
-                if !["scenario", "refused"].contains(&key.as_str()) {
+                if !["scenario", "refused", "metrics"].contains(&key.as_str()) {
                     each_key(value, on_key);
                 }
             }
@@ -66,7 +66,6 @@ fn documents_are_valid() {
         ("run", format!("saturation --strategy ff,naive {small}")),
         ("list", "list --format json".to_owned()),
         ("list", "list dims --format json".to_owned()),
-        ("traffic", "traffic --mesh 4x4 --rate .01,.9 --replications 2 --format json".to_owned()),
     ] {
         assert_valid(output, &host_sim_in(folder.path(), &line).json());
     }
@@ -82,7 +81,6 @@ fn what_is_not_of_the_schema_is_found() {
     for (path, key, value) in [
         ("", "seed", Value::from("one")),
         ("/results/0", "saturated", Value::Null),
-        ("/results/0/metrics", "no_such_metric", Value::from(1)),
         ("/results/0/metrics/waiting_delay", "mean", Value::from("x")),
     ] {
         let mut bad = good.clone();
@@ -141,172 +139,5 @@ fn operations_are_as_described() {
     ] {
         let errors = validator.errors(&serde_json::from_str(operation).unwrap());
         assert_eq!(errors.is_empty(), is_valid, "{operation}: {errors:?}");
-    }
-}
-
-#[test]
-fn every_key_of_the_page_has_a_meaning() {
-    let page = outputs_page();
-    for row in page.lines().filter(|line| line.starts_with("| `")) {
-        let meaning = row.trim_end_matches(" |").rsplit(" | ").next().unwrap();
-        assert!(!meaning.is_empty() && !meaning.ends_with('|'), "{row}");
-    }
-    // Each object that several outputs have is described once.
-    for once in ["`waiting_delay`", "| `over` |", "| `acknowledge` |"] {
-        assert_eq!(page.matches(once).count(), 1, "{once}");
-    }
-    // What the clock measures is of `run` alone, in JSON.
-    assert_eq!(page.matches("elapsed_seconds`").count(), 1);
-    for row in [
-        "| `waits`? | integer | The job waits; the number of jobs ahead of it. |",
-        "| `granted[].x`? | integer | On a two-dimensional mesh: ",
-    ] {
-        assert!(page.contains(row), "{row} is missing in {page}");
-    }
-}
-
-/// The columns of the section whose heading names this: those of a list, or the first cells of
-/// rows.
-fn columns(output: &str) -> Vec<String> {
-    let page = outputs_page();
-    let mut sections = page.split("\n### ");
-    let is_of_output = |section: &&str| section.lines().next().unwrap().contains(output);
-    let section = sections.find(is_of_output).unwrap();
-    let list = section
-        .lines()
-        .find_map(|line| line.strip_prefix("Columns: "));
-    if let Some(list) = list {
-        let names = list.split('`').skip(1).step_by(2);
-        return names.map(str::to_owned).collect();
-    }
-    let rows = section.lines().skip_while(|line| !line.starts_with("|---"));
-    let rows = rows.skip(1).take_while(|line| line.starts_with('|'));
-    rows.map(|row| row.split('`').nth(1).unwrap().to_owned())
-        .collect()
-}
-
-/// The columns as the page has them: one name for all settings, and for each metric.
-fn described(header: &[String]) -> Vec<String> {
-    let settings = fs::read_to_string(
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference/scenario.md"),
-    );
-    let settings = settings.unwrap();
-    let is_setting = |name: &str| settings.contains(&format!("| `{} ", name.replace('_', "-")));
-    let metrics = host_sim("list metrics --format json").json();
-    let metrics = metrics["metrics"].as_array().unwrap().clone();
-    let mut metrics: Vec<_> = metrics
-        .iter()
-        .map(|of| of["name"].as_str().unwrap())
-        .collect();
-    metrics.extend([
-        "offered",
-        "accepted",
-        "link_utilization_max",
-        "link_utilization",
-    ]);
-    // Of names that begin alike the longest.
-    metrics.sort_by_key(|name| std::cmp::Reverse(name.len()));
-    let mut names: Vec<String> = Vec::new();
-    let own = header
-        .iter()
-        .position(|name| ["rate", "strategy"].contains(&&**name))
-        .unwrap_or(0);
-    let parts = [
-        "mean",
-        "low",
-        "high",
-        "standard_deviation",
-        "replications",
-        "values",
-    ];
-    for (place, name) in header.iter().enumerate() {
-        let part = metrics
-            .iter()
-            .find_map(|metric| name.strip_prefix(&format!("{metric}_")));
-        let metric = part.filter(|part| parts.contains(part));
-        let known = ["pattern", "warmup"].contains(&&**name) && header.contains(&"rate".to_owned());
-        let name = match metric {
-            Some(part) => format!("METRIC_{part}"),
-            None if place < own && is_setting(name) && !known => "SETTING".to_owned(),
-            None => name.clone(),
-        };
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names
-}
-
-#[test]
-fn tables_have_the_columns_that_are_described() {
-    let folder = tempfile::tempdir().unwrap();
-    let header = |path: &str| -> Vec<String> {
-        let text = fs::read_to_string(folder.path().join(path)).unwrap();
-        text.lines()
-            .next()
-            .unwrap()
-            .split(',')
-            .map(str::to_owned)
-            .collect()
-    };
-    host_sim_in(
-        folder.path(),
-        "run --mesh 8x8 --jobs 50 --replications 1 --jobs-output j.csv",
-    )
-    .good();
-    assert_eq!(header("j.csv"), columns("`run --jobs-output"));
-    let line = "run --mesh 8x8 --jobs 50 --replications 2 --load .2,.3 --format";
-    let csv = host_sim_in(folder.path(), &format!("{line} csv")).good();
-    let names: Vec<_> = csv.lines().next().unwrap().split(',').collect();
-    assert_eq!(names[0], "load");
-    assert_eq!(
-        names[1..],
-        columns("`run`, `compare` and `saturation --format csv`")
-    );
-    for line in [
-        "traffic --mesh 4x4 --rate .01 --cycles 100 --replications 1",
-        "list",
-    ] {
-        let text = host_sim_in(folder.path(), &format!("{line} --format csv")).good();
-        let header: Vec<_> = text
-            .lines()
-            .next()
-            .unwrap()
-            .split(',')
-            .map(str::to_owned)
-            .collect();
-        let command = line.split(' ').next().unwrap();
-        assert_eq!(
-            described(&header),
-            columns(&format!("`{command} --format csv`"))
-        );
-    }
-    let document = host_sim_in(folder.path(), &format!("{line} json")).json();
-    assert_valid("study", &document);
-
-    write_kth(&folder.path().join("logs"));
-    for (line, file) in [
-        ("chuang-wu --figure 2 --replications 12", "figure-02.csv"),
-        ("liu --figure 3 --replications 2", "figure-03.csv"),
-        (
-            "lookahead --figure 8 --replications 2 --traces logs",
-            "figure-08.csv",
-        ),
-    ] {
-        host_sim_in(folder.path(), &format!("reproduce {line} --output r")).good();
-        let mut rest = columns("Figures of `reproduce`").into_iter();
-        for column in described(&header(&format!("r/{file}"))) {
-            // Replications of the paper are named in the columns.
-            let digits = column.trim_end_matches(|c: char| c.is_ascii_digit());
-            let name = if digits.ends_with("_first_") {
-                format!("{digits}N")
-            } else {
-                column.clone()
-            };
-            assert!(
-                rest.any(|described| described == name),
-                "{file}: {column} is not described, or not there"
-            );
-        }
     }
 }

@@ -47,7 +47,6 @@ fn what_cannot_be_printed_is_an_error() {
         "--version",
         "list",
         "completions bash",
-        "schema run",
         "run --mesh 8x8 --jobs 50 --replications 2",
         "compare --mesh 8x8 --jobs 50 --load .3",
         picture,

@@ -7,7 +7,7 @@ use meshalloc::{Grid, NodeId};
 
 /// Whether links lead from the last position along a dimension to the first. Of two positions that
 /// wrap these are the links that lead from one to the other anyway.
-pub(crate) fn has_links_around(grid: Grid, dimension: usize) -> bool {
+fn has_links_around(grid: Grid, dimension: usize) -> bool {
     grid.wraps(dimension) && grid.side(dimension) > 2
 }
 

@@ -4,7 +4,6 @@ use std::io;
 use std::path::PathBuf;
 
 use meshalloc::Grid;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::wording::counted;
@@ -96,7 +95,8 @@ fn no_jobs(lines: &LineCounts, unusable: Option<&(usize, String)>) -> String {
 }
 
 /// Counts of a log's lines that describe jobs, by why they were left out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LineCounts {
     /// Jobs in the file, lines of partial executions included.
     pub records: u64,
@@ -116,7 +116,10 @@ pub struct LineCounts {
     #[serde(rename = "dropped_no_run_time")]
     pub no_run_time: u64,
     /// Lines after the last job that [`LogOptions::limit`](super::LogOptions::limit) takes.
-    #[schemars(description = "Lines after the last job that `jobs` takes.")]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(description = "Lines after the last job that `jobs` takes.")
+    )]
     pub beyond_limit: u64,
 }
 

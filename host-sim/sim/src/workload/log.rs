@@ -41,7 +41,6 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use meshalloc::{Grid, MESH_SIDE_MAX, Request, Shape, Ticks};
 use rand_distr::{StandardUniform, Uniform};
-use schemars::JsonSchema;
 
 use super::log_job::{LogJob, LogOptions, Owner};
 use super::shape::near_cubic;
@@ -64,7 +63,8 @@ pub const WEEK: Ticks = 7 * 24 * 60 * 60 * TimeUnit::Second.ticks_each();
 pub const WEEKS_MIN: usize = 2;
 
 /// The fields of a log's header that are used.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LogHeader {
     /// `Computer` in the header: the machine.
     pub computer: Option<String>,
@@ -84,10 +84,13 @@ pub struct LogHeader {
     /// `UnixStartTime` in the header: the Unix time of the log's zero, in seconds. Add it, and
     /// [`LogOptions::from`] if given, to a job's time for Unix time, unless [`Log::load`] or
     /// [`Log::resample`] changes the times.
-    #[schemars(
-        description = "`UnixStartTime` in the header: the Unix time of the log's zero, in seconds. \
+    #[cfg_attr(
+        feature = "schema",
+        schemars(
+            description = "`UnixStartTime` in the header: the Unix time of the log's zero, in seconds. \
                        Add it, and `from` if given, to a job's time for Unix time, unless \
                        `log_load` or `resample` changes the times."
+        )
     )]
     pub unix_start_time: Option<i64>,
     /// `TimeZoneString` in the header: the time zone of the machine, such as `Europe/Paris`.

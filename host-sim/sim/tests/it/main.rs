@@ -14,6 +14,7 @@ mod shape;
 mod situation;
 mod statistics;
 mod swf;
+mod traffic;
 mod words;
 
 use meshalloc::{Mesh, StrategyKind};
