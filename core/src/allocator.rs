@@ -429,7 +429,6 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     pub(crate) fn clear(&mut self, grid: Grid) {
         let unmarked_max = self.strategy.facts().blocks_unmarked;
         self.occupancy.clear(grid, unmarked_max);
-        self.supposed.suppose_of(grid);
         self.pool.clear(grid.nodes() as usize);
         self.strategy.rebuild(&self.occupancy);
     }
@@ -695,7 +694,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         jobs: Option<&JobTable<'m>>,
         pause: Option<&Pause<'_, 'm>>,
     ) {
-        self.supposed.suppose_all_free();
+        self.supposed.clear(*self.occupancy.grid(), 0);
         for held in held_by(&self.pool, jobs) {
             if self.occupancy.grid().overlap(held, block) {
                 self.supposed.occupy(held);
@@ -742,7 +741,7 @@ fn check_blocks(
     blocks: impl Iterator<Item = Block>,
 ) -> Result<u32, IllegalProposal> {
     occupancy.settle();
-    supposed.suppose(occupancy);
+    supposed.copy_of(occupancy);
     let grid = *occupancy.grid();
     let mut processors = 0;
     for (at, block) in (0..).zip(blocks) {

@@ -19,7 +19,7 @@ pub(crate) const STRIDE_MAX: usize = words_for(MESH_SIDE_MAX as u32);
 /// The layout of the occupancy bitmap: a bit for each processor, in the order of their numbers. On
 /// a two-dimensional mesh each row starts at a word of its own. On any other grid all processors
 /// are one row.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Layout {
     grid: Grid,
     /// The difference between the numbers of neighbours along each dimension.

@@ -64,7 +64,7 @@ impl<'m> Occupancy<'m> {
     /// long as `busy`, and `releases` says how often processors have become free so far.
     ///
     /// If `releases` is `None`, this is a supposed occupancy (`supposed.rs`): it says nothing
-    /// before [`Occupancy::suppose`] and needs no `faulty`.
+    /// before [`Occupancy::copy_of`] and needs no `faulty`.
     pub(crate) fn new(
         grid: Grid,
         busy: &'m mut [Word],

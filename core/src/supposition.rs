@@ -52,7 +52,7 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
         pool: &'a mut BlockPool<'m>,
         tickets: &'a Tickets<'m>,
     ) -> Self {
-        supposed.suppose(occupancy);
+        supposed.copy_of(occupancy);
         Supposition {
             supposed,
             occupancy,
@@ -83,7 +83,7 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
         for block in self.pool.iter_from(cell) {
             // Processors that are free already must not be counted twice.
             self.supposed.occupy(block);
-            self.supposed.suppose_free(self.occupancy, block);
+            self.supposed.vacate(self.occupancy, block);
         }
         Ok(())
     }
@@ -91,7 +91,7 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
     /// Gives back the blocks of a chain, none of which was given back or occupied here before.
     pub(crate) fn give_back_blocks(&mut self, blocks: Chain) {
         for block in self.pool.iter(blocks) {
-            self.supposed.suppose_free(self.occupancy, block);
+            self.supposed.vacate(self.occupancy, block);
             self.poll();
         }
     }

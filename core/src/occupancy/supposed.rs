@@ -1,31 +1,54 @@
-//! Supposed occupancies: copies of the machine's occupancy in which blocks are given back or
-//! occupied.
+//! Supposed occupancies: copies of an occupancy in which blocks are given back or occupied, by the
+//! allocator to answer what a strategy would do, and by a strategy as its proposal grows.
+//!
+//! ```text
+//!   occupancy   # . . .      copy   # 1 1 .      difference   . 1 1 .
+//!               # # . .             # # 1 .                   . . 1 .
+//! ```
+
+use heapless::Vec;
 
 use super::{Occupancy, free_all_but};
-use crate::grid::{Block, Grid};
-use crate::layout::Layout;
+use crate::grid::Block;
+use crate::word::Word;
 
-impl Occupancy<'_> {
+impl<'m> Occupancy<'m> {
     /// Whether it is supposed, and not the machine's own.
     pub(crate) const fn is_supposed(&self) -> bool {
         self.releases.is_none()
     }
 
-    /// Changes the machine. The bits are meaningless before the next [`Occupancy::suppose`].
-    pub(crate) fn suppose_of(&mut self, grid: Grid) {
-        self.layout = Layout::new(grid);
+    /// A copy in these words, at least as many as this occupancy has, and the rest of the words.
+    /// Only if nothing is pending. Faulty processors become busy ones.
+    pub(crate) fn copy_in<'s>(&self, words: &'s mut [Word]) -> (Occupancy<'s>, &'s mut [Word]) {
+        let (busy, rest) = words.split_at_mut(self.words());
+        busy.copy_from_slice(self.busy_rows());
+        let copy = Occupancy {
+            layout: self.layout.clone(),
+            unmarked_max: 0,
+            pending: Vec::new(),
+            pending_area: 0,
+            busy,
+            faulty: &mut [],
+            free: self.free,
+            faulty_count: 0,
+            releases: None,
+        };
+        (copy, rest)
     }
 
-    /// Copies `actual`, an occupancy of the same machine with nothing pending. Faulty processors
-    /// become busy ones.
-    pub(crate) fn suppose(&mut self, actual: &Occupancy<'_>) {
+    /// Becomes a copy of `actual`. Only if nothing is pending there. Faulty processors become busy
+    /// ones.
+    pub(crate) fn copy_of(&mut self, actual: &Occupancy<'_>) {
+        self.layout.clone_from(&actual.layout);
         self.free = actual.free;
-        self.busy[..actual.words()].copy_from_slice(&actual.busy[..actual.words()]);
+        let busy = actual.busy_rows();
+        self.busy[..busy.len()].copy_from_slice(busy);
     }
 
     /// Marks the processors of the block as free, except those that are faulty in `actual`. All of
     /// them must be busy.
-    pub(crate) fn suppose_free(&mut self, actual: &Occupancy<'_>, block: Block) {
+    pub(crate) fn vacate(&mut self, actual: &Occupancy<'_>, block: Block) {
         debug_assert!(
             self.layout
                 .words(block, |word, bits| self.busy[word] & bits == bits),
@@ -36,10 +59,22 @@ impl Occupancy<'_> {
         self.free += free_all_but(faulty, busy, &self.layout, block);
     }
 
-    /// Marks all processors of the machine as free, including the faulty ones.
-    pub(crate) fn suppose_all_free(&mut self) {
-        self.free = self.grid().nodes();
+    /// Marks these processors of a word as busy, free or not. Returns how many were free.
+    #[inline]
+    pub(crate) fn occupy_bits(&mut self, word: usize, bits: Word) -> u32 {
+        let taken = (!self.busy[word] & bits).count_ones();
+        self.busy[word] |= bits;
+        self.free -= taken;
+        taken
+    }
+
+    /// The processors in which it differs from `actual`, a bit for each as in the occupancy.
+    pub(crate) fn difference(self, actual: &Occupancy<'_>) -> &'m mut [Word] {
         let words = self.words();
-        self.busy[..words].fill(0);
+        let bits = &mut self.busy[..words];
+        for (bits, busy) in bits.iter_mut().zip(actual.busy_rows()) {
+            *bits ^= busy;
+        }
+        bits
     }
 }

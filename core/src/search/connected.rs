@@ -1,7 +1,8 @@
-//! Connected sets of free processors of a two-dimensional mesh: components ([`Components`]), and
-//! growth from neighbour to neighbour ([`grow`]). Processors are neighbours along x and along y.
+//! Connected sets of free processors of a two-dimensional mesh: components ([`visit`]), and growth
+//! from neighbour to neighbour ([`grow`]). Processors are neighbours along x and along y.
 //!
-//! Sets are bitmaps like the occupancy, and a word of processors is handled at once:
+//! Sets are what is busy in a copy of the occupancy and free in the occupancy. A word of processors
+//! is handled at once:
 //!
 //! ```text
 //!   a component is flooded, word by word            a set grows, layer by layer
@@ -22,128 +23,85 @@ use crate::grid::MESH_SIDE_MAX;
 use crate::layout::STRIDE_MAX;
 use crate::mesh::{Coord, Submesh};
 use crate::occupancy::Occupancy;
-use crate::word::{Span, WORD_BITS, Word, complement, filled, ones, words_for};
+use crate::word::{Span, WORD_BITS, Word, filled, ones, words_for};
 
-/// The components of free processors that have not been visited: a bit for each processor, in as
-/// many words as the occupancy has.
-pub(crate) struct Components<'s> {
-    stride: usize,
-    /// Free processors. Invariant: whole components, until one is visited in part.
-    left: &'s mut [Word],
-    /// Invariant: nothing is left in words before this one.
-    first: usize,
-}
-
-impl<'s> Components<'s> {
-    /// None has been visited.
-    pub(crate) fn new(occupancy: &Occupancy<'_>, scratch: &'s mut [Word]) -> Self {
-        let busy = occupancy.busy_rows();
-        let left = &mut scratch[..busy.len()];
-        complement(busy, left);
-        Components {
-            stride: occupancy.stride(),
-            left,
-            first: 0,
+/// Occupies the component of this processor in a copy of the occupancy, in which only whole
+/// components have been occupied before. Returns the number of its processors, 0 if they are
+/// occupied already. Stops early when it has found `enough` of them; then this is the last visit.
+///
+/// `seeds` has as many words as the occupancy, all of them zero. They are zero again afterwards,
+/// except after the last visit.
+///
+/// ```text
+///   words with seeds: s       the runs in the lowest word are filled; their neighbours in the
+///                             rows above and below, and in the words at both sides, become
+///   row 2   [ s ] [   ]       seeds; then the lowest word with seeds comes next
+///   row 1   [fill] [ s ]
+///   row 0   [ s ] [   ]
+/// ```
+///
+/// # Time complexity
+///
+/// O(runs of the component * words in a row), a run being one within a word.
+pub(crate) fn visit(
+    copy: &mut Occupancy<'_>,
+    node: Coord,
+    enough: u32,
+    seeds: &mut [Word],
+    draft: &mut Draft<'_, '_>,
+) -> u32 {
+    let stride = copy.stride();
+    let mut flood = Flood { copy, seeds };
+    let seed = Span::new(node.x.into(), 1);
+    let mut at = usize::from(node.y) * stride + seed.first;
+    flood.seed(at, seed.mask(seed.first));
+    // Behind the last word with seeds.
+    let mut end = at + 1;
+    let mut processors = 0;
+    while at < end {
+        let runs = flood.fill(at);
+        if runs == 0 {
+            at += 1;
+            continue;
         }
-    }
-
-    /// Whether this processor has not been visited.
-    pub(crate) fn has(&self, node: Coord) -> bool {
-        let node_in_row = Span::new(node.x.into(), 1);
-        let row = usize::from(node.y) * self.stride;
-        node_in_row.any(&self.left[row..row + self.stride])
-    }
-
-    /// Visits the component of this free processor; returns the number of its processors, 0 if it
-    /// has been visited before. The visit stops early when it has found `enough` of them; then this
-    /// is the last visit.
-    ///
-    /// `seeds` has as many words as the occupancy, all of them zero. They are zero again
-    /// afterwards, except after the last visit.
-    ///
-    /// ```text
-    ///   words with seeds: s       the runs in the lowest word are filled; their neighbours in the
-    ///                             rows above and below, and in the words at both sides, become
-    ///   row 2   [ s ] [   ]       seeds; then the lowest word with seeds comes next
-    ///   row 1   [fill] [ s ]
-    ///   row 0   [ s ] [   ]
-    /// ```
-    ///
-    /// # Time complexity
-    ///
-    /// O(runs of the component * words in a row), a run being one within a word.
-    pub(crate) fn visit(
-        &mut self,
-        node: Coord,
-        enough: u32,
-        seeds: &mut [Word],
-        draft: &mut Draft<'_, '_>,
-    ) -> u32 {
-        let stride = self.stride;
-        let mut flood = Flood {
-            left: &mut *self.left,
-            seeds,
-        };
-        let seed = Span::new(node.x.into(), 1);
-        let mut at = usize::from(node.y) * stride + seed.first;
-        flood.seed(at, seed.mask(seed.first));
-        // Behind the last word with seeds.
-        let mut end = at + 1;
-        let mut processors = 0;
-        while at < end {
-            let runs = flood.fill(at);
-            if runs == 0 {
-                at += 1;
-                continue;
-            }
-            draft.poll();
-            processors += runs.count_ones();
-            if processors >= enough {
-                break;
-            }
-            // Seeds above and below, and in the words at both sides.
-            if flood.seed(at + stride, runs) {
-                end = end.max(at + stride + 1);
-            }
-            let column = at % stride;
-            if column + 1 < stride && flood.seed(at + 1, runs >> (WORD_BITS - 1)) {
-                end = end.max(at + 2);
-            }
-            let mut next = at + 1;
-            if column > 0 && flood.seed(at - 1, runs << (WORD_BITS - 1)) {
-                next = at - 1;
-            }
-            if flood.seed(at.wrapping_sub(stride), runs) {
-                next = at - stride;
-            }
-            at = next;
+        draft.poll();
+        processors += runs.count_ones();
+        if processors >= enough {
+            break;
         }
-        processors
+        // Seeds above and below, and in the words at both sides.
+        if flood.seed(at + stride, runs) {
+            end = end.max(at + stride + 1);
+        }
+        let column = at % stride;
+        if column + 1 < stride && flood.seed(at + 1, runs >> (WORD_BITS - 1)) {
+            end = end.max(at + 2);
+        }
+        let mut next = at + 1;
+        if column > 0 && flood.seed(at - 1, runs << (WORD_BITS - 1)) {
+            next = at - 1;
+        }
+        if flood.seed(at.wrapping_sub(stride), runs) {
+            next = at - stride;
+        }
+        at = next;
     }
-
-    /// The first free processor in row-major order that has not been visited. O(words) for all
-    /// calls together.
-    pub(crate) fn next(&mut self) -> Option<Coord> {
-        let left = &self.left[self.first..];
-        self.first += left.iter().position(|&left| left != 0)?;
-        let left = self.left[self.first];
-        Some(Coord::of_lowest(left, self.first, self.stride))
-    }
+    processors
 }
 
 /// A component that is visited.
-struct Flood<'s> {
-    /// Free processors that have not been visited.
-    left: &'s mut [Word],
-    /// Those of them from which it goes on.
-    seeds: &'s mut [Word],
+struct Flood<'c, 'm> {
+    /// Busy are all that have been visited.
+    copy: &'c mut Occupancy<'m>,
+    /// The free processors from which it goes on.
+    seeds: &'c mut [Word],
 }
 
-impl Flood<'_> {
-    /// Puts down as seeds those of these processors of a word that have not been visited; whether
-    /// there are any.
+impl Flood<'_, '_> {
+    /// Puts down as seeds the free ones of these processors of a word; whether there are any.
     fn seed(&mut self, word: usize, bits: Word) -> bool {
-        let bits = self.left.get(word).map_or(0, |left| left & bits);
+        let busy = self.copy.busy_rows().get(word);
+        let bits = busy.map_or(0, |busy| bits & !busy);
         if bits != 0 {
             self.seeds[word] |= bits;
         }
@@ -157,41 +115,38 @@ impl Flood<'_> {
         if seeds == 0 {
             return 0;
         }
-        let runs = filled(seeds, self.left[word]);
-        self.left[word] &= !runs;
+        let runs = filled(seeds, !self.copy.busy_rows()[word]);
+        self.copy.occupy_bits(word, runs);
         runs
     }
 }
 
-/// Grows a set around a free submesh. Writes the set to `set`, a bit for each processor: those of
-/// the submesh and the given number of others. Each pass goes over the mesh in row-major order and
-/// adds the free neighbours of the set as it was before the pass. These are neighbours of the
-/// latest layer, the processors that the pass before added. Returns whether there were enough.
+/// Grows a set around a submesh, which is busy in this copy of the occupancy: occupies the given
+/// number of processors more. Each pass goes over the mesh in row-major order and adds the free
+/// neighbours of the set as it was before the pass. These are neighbours of the latest layer, the
+/// processors that the pass before added. Returns whether there were enough.
 ///
-/// `set` and `scratch` have as many words as the occupancy.
+/// `scratch` has as many words as the occupancy.
 ///
 /// # Time complexity
 ///
 /// O(processors added * words in a row), and O(words) to begin with.
 pub(crate) fn grow(
-    occupancy: &Occupancy<'_>,
+    copy: &mut Occupancy<'_>,
     around: Submesh,
     missing: u32,
-    set: &mut [Word],
     scratch: &mut [Word],
     draft: &mut Draft<'_, '_>,
 ) -> bool {
-    let (busy, stride) = (occupancy.busy_rows(), occupancy.stride());
-    let height = (busy.len() / stride) as u32;
-    let (left, layer) = (&mut set[..busy.len()], &mut scratch[..busy.len()]);
-    complement(busy, left);
+    let (words, stride) = (copy.busy_rows().len(), copy.stride());
+    let height = (words / stride) as u32;
+    let layer = &mut scratch[..words];
     layer.fill(0);
     // The rows with some of the latest layer, a bit each.
     let mut rows = [0; words_for(MESH_SIDE_MAX as u32)];
     let rows = &mut rows[..words_for(height)];
     // The submesh is the first layer.
-    occupancy.layout().words(around.into(), |word, bits| {
-        left[word] &= !bits;
+    copy.layout().words(around.into(), |word, bits| {
         layer[word] = bits;
         let row = (word / stride) as u32;
         rows[(row / WORD_BITS) as usize] |= 1 << (row % WORD_BITS);
@@ -199,7 +154,7 @@ pub(crate) fn grow(
     });
     let mut growth = Growth {
         stride,
-        left,
+        copy,
         layer,
         missing,
         below: [0; STRIDE_MAX],
@@ -230,9 +185,6 @@ pub(crate) fn grow(
             }
         }
     }
-    for (set, busy) in growth.left.iter_mut().zip(busy) {
-        *set = !(*set | busy);
-    }
     growth.missing == 0
 }
 
@@ -247,10 +199,10 @@ pub(crate) fn grow(
 ///   row below    new layer       |
 ///   `below`      old layer   ----+    AND free processors: the new layer of the own row
 /// ```
-struct Growth<'s> {
+struct Growth<'s, 'm> {
     stride: usize,
-    /// Free processors that are not in the set.
-    left: &'s mut [Word],
+    /// Busy is the set, too.
+    copy: &'s mut Occupancy<'m>,
     /// What the pass before has added, and, in rows that this pass has seen, what it has added.
     layer: &'s mut [Word],
     /// How many processors the set is to have more.
@@ -260,13 +212,13 @@ struct Growth<'s> {
     behind: usize,
 }
 
-impl Growth<'_> {
+impl Growth<'_, '_> {
     /// Adds what this pass adds in a row, its next one; whether that is anything.
     // A function of its own, so that registers suffice.
     #[inline(never)]
     fn add_in(&mut self, row: usize) -> bool {
         let stride = self.stride;
-        let (left, layer) = (&mut *self.left, &mut *self.layer);
+        let layer = &mut *self.layer;
         let first = row * stride;
         // Nothing of the layer is in a row that the pass leaves out.
         let from_below = Word::from(row == self.behind).wrapping_neg();
@@ -282,10 +234,10 @@ impl Growth<'_> {
                 beside |= above;
             }
             (before, *below) = (own, own);
-            let mut added = beside & left[at];
+            let mut added = beside & !self.copy.busy_rows()[at];
             if added != 0 {
                 added = take_ones(added, &mut self.missing);
-                left[at] ^= added;
+                self.copy.occupy_bits(at, added);
                 any |= added;
             }
             layer[at] = added;

@@ -19,10 +19,9 @@
 
 use core::ops::Range;
 
-use super::gather::Gather;
+use super::gather::{Gather, propose_difference};
 use super::hilbert::Walk;
 use super::line::{CurveFit, CurveLine};
-use super::selection::Selection;
 use crate::draft::Draft;
 use crate::mesh::{Sides, Submesh};
 use crate::node::NodeId;
@@ -286,12 +285,12 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
         let Some(start) = start_of(nodes, processors, fit, scratch, || self.words_from(0)) else {
             return false;
         };
-        let mut selection = Selection::new(self.occupancy, scratch);
+        let (mut copy, _) = self.occupancy.copy_in(scratch);
         let mut missing = processors;
         for mut run in self.intervals_from(start) {
             while missing > 0 && !run.is_empty() {
                 let part = self.line.part(run.start, missing.min(run.end - run.start));
-                selection.fill(part);
+                copy.take(part.into());
                 self.draft.poll();
                 missing -= part.area();
                 run.start += part.area();
@@ -300,7 +299,7 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
                 break;
             }
         }
-        selection.propose(self.draft);
+        propose_difference(copy, self.occupancy, self.draft);
         true
     }
 

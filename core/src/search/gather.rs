@@ -1,5 +1,5 @@
 //! Joins single processors to blocks, for strategies that place a job wherever processors are free:
-//! [`Gather`].
+//! [`Gather`], and [`propose_difference`].
 //!
 //! ```text
 //!   y                   y
@@ -16,7 +16,7 @@ use crate::draft::Draft;
 use crate::grid::{Block, Grid};
 use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;
-use crate::word::{Word, rows_with_bits, runs};
+use crate::word::{WORD_BITS, Word, next_bit, rows_with_bits, runs};
 
 /// Writes processors into a draft as blocks: runs along dimension 0, and runs of consecutive lines
 /// of a plane that cover the same columns as one block. No block wraps around.
@@ -125,4 +125,49 @@ impl<'g, 'd, 'm> Gather<'g, 'd, 'm> {
     pub(crate) fn finish(mut self) {
         self.close();
     }
+}
+
+/// Proposes what is busy in a copy and free in the occupancy as blocks, in row-major order of their
+/// bases: runs along x, each as tall as it goes on in the rows above. The parts of a job often lie
+/// side by side, so adjacent parts form one run whatever their order, unlike in [`Gather`].
+///
+/// ```text
+///   2  . b b .      two blocks: a ends where its run does not go on as it is,
+///   1  . b b .      b begins there and has the same run in two rows
+///   0  a a a .
+/// ```
+pub(crate) fn propose_difference(
+    copy: Occupancy<'_>,
+    occupancy: &Occupancy<'_>,
+    draft: &mut Draft<'_, '_>,
+) {
+    let stride = occupancy.stride();
+    let bits = &*copy.difference(occupancy);
+    let rows_from = |y: usize| bits[y * stride..].chunks_exact(stride);
+    for (y, row) in rows_with_bits(bits, stride) {
+        let below = y.checked_sub(1).and_then(|y| rows_from(y).next());
+        // A row like the one below begins no block.
+        if below.is_some_and(|below| is_same(row, below)) {
+            continue;
+        }
+        let is_new = |run: &(u32, u32)| !below.is_some_and(|below| has_run(below, *run));
+        for (x, w) in runs(row).filter(is_new) {
+            let above = rows_from(y + 1);
+            let h = 1 + above.take_while(|row| has_run(row, (x, w))).count();
+            draft.poll();
+            draft.push(Submesh::new(x as u16, y as u16, w as u16, h as u16));
+        }
+    }
+}
+
+/// Whether two rows are the same, without a call on boards.
+fn is_same(row: &[Word], other: &[Word]) -> bool {
+    let mut both = row.iter().zip(other);
+    row.len() == other.len() && both.all(|(a, b)| a == b)
+}
+
+/// Whether this is one of the runs of the row: neither longer nor shorter.
+fn has_run(row: &[Word], (start, len): (u32, u32)) -> bool {
+    let end = next_bit(row, start, false).unwrap_or(row.len() as u32 * WORD_BITS);
+    end == start + len && next_bit(row, start.saturating_sub(1), true) == Some(start)
 }

@@ -18,7 +18,8 @@
 use heapless::Vec;
 
 use super::aligned::Aligned;
-use super::selection::Selection;
+use super::fill::{fill_columns, free_in};
+use super::gather::propose_difference;
 use crate::draft::Draft;
 use crate::grid::NODES_MAX;
 use crate::mesh::{Sides, Submesh};
@@ -122,9 +123,9 @@ pub(crate) enum NextPart {
 /// A search for processors in the tree of halves, for one request.
 pub(crate) struct Halves<'a, 'm> {
     root: Submesh,
-    /// The number of free processors.
-    free: u32,
-    selection: Selection<'a, 'm>,
+    occupancy: &'a Occupancy<'m>,
+    /// The occupancy with what is selected.
+    copy: Occupancy<'a>,
     /// For the free nodes of a size.
     bases: &'a mut [Word],
 }
@@ -134,11 +135,11 @@ impl<'a, 'm> Halves<'a, 'm> {
     /// many words as the occupancy, for [`Halves::propose_parts`] twice as many.
     pub(crate) fn new(occupancy: &'a Occupancy<'m>, scratch: &'a mut [Word]) -> Self {
         let grid = occupancy.grid();
-        let (selected, bases) = scratch.split_at_mut(occupancy.busy_rows().len());
+        let (copy, bases) = occupancy.copy_in(scratch);
         Halves {
             root: Submesh::new(0, 0, grid.side(0), grid.side(1)),
-            free: occupancy.free(),
-            selection: Selection::new(occupancy, selected),
+            occupancy,
+            copy,
             bases,
         }
     }
@@ -154,8 +155,8 @@ impl<'a, 'm> Halves<'a, 'm> {
         let Some(node) = self.find(processors, order, draft) else {
             return false;
         };
-        self.selection.fill_columns(node, processors, false);
-        self.selection.propose(draft);
+        fill_columns(&mut self.copy, node, processors, false);
+        propose_difference(self.copy, self.occupancy, draft);
         true
     }
 
@@ -178,9 +179,9 @@ impl<'a, 'm> Halves<'a, 'm> {
     ) -> bool {
         let Halves {
             root,
-            mut selection,
+            occupancy,
+            mut copy,
             bases,
-            ..
         } = self;
         let mut latest: Option<Submesh> = None;
         // The rectangles of one size that were not found. Once one was not found, no other of its
@@ -195,7 +196,7 @@ impl<'a, 'm> Halves<'a, 'm> {
             let mut free = FreeNodes {
                 root: root.sides,
                 sides,
-                bases: selection.free_rectangles(sides, bases),
+                bases: Aligned::new(copy.busy_rows(), copy.stride(), sides, bases),
             };
             while missing > 0 {
                 // From left to right the next one is behind the latest of its size, as there is
@@ -213,14 +214,14 @@ impl<'a, 'm> Halves<'a, 'm> {
                 let Some(around) = around else {
                     break;
                 };
-                let node = free.first(around, order, &selection);
-                selection.fill(node);
+                let node = free.first(around, order, &copy);
+                copy.take(node.into());
                 free.bases.remove(node);
                 latest = Some(node);
                 missing -= 1;
             }
         }
-        selection.propose(draft);
+        propose_difference(copy, occupancy, draft);
         missing == 0
     }
 
@@ -228,23 +229,23 @@ impl<'a, 'm> Halves<'a, 'm> {
     /// before upper. Returns whether there are as many.
     pub(crate) fn propose_first(mut self, processors: u32, draft: &mut Draft<'_, '_>) -> bool {
         let (mut node, mut missing) = (self.root, processors);
-        if self.free < missing {
+        if self.copy.free() < missing {
             return false;
         }
         // Invariant: as many as are missing are free in the node.
         while node.area() > missing {
             let [left, right] = halves(node);
-            let free = self.selection.free_in(left);
+            let free = free_in(&self.copy, left);
             node = if free >= missing {
                 left
             } else {
                 missing -= free;
-                self.selection.fill(left);
+                self.copy.occupy(left.into());
                 right
             };
         }
-        self.selection.fill(node);
-        self.selection.propose(draft);
+        self.copy.occupy(node.into());
+        propose_difference(self.copy, self.occupancy, draft);
         true
     }
 
@@ -253,7 +254,7 @@ impl<'a, 'm> Halves<'a, 'm> {
     fn find(&self, wanted: u32, order: Order, draft: &mut Draft<'_, '_>) -> Option<Submesh> {
         let size = wanted.next_power_of_two();
         let mut waiting: Vec<(Submesh, u32), WAITING_MAX> = Vec::new();
-        let mut next = Some((self.root, self.free));
+        let mut next = Some((self.root, self.copy.free()));
         let mut found = None;
         while let Some((node, free)) = next.or_else(|| waiting.pop()) {
             next = None;
@@ -266,7 +267,7 @@ impl<'a, 'm> Halves<'a, 'm> {
             }
             draft.poll();
             let [left, right] = halves(node);
-            let left_free = self.selection.free_in(left);
+            let left_free = free_in(&self.copy, left);
             let right_free = free - left_free;
             let [first, second] = if order.right_first(node, left_free, right_free, wanted) {
                 [(right, right_free), (left, left_free)]
@@ -319,7 +320,7 @@ impl FreeNodes<'_> {
     ///   0  # # # .      the left half has none; of the right one the left half; there a
     /// ```
     #[inline(never)]
-    fn first(&self, around: Submesh, order: Order, selection: &Selection<'_, '_>) -> Submesh {
+    fn first(&self, around: Submesh, order: Order, occupancy: &Occupancy<'_>) -> Submesh {
         let wanted = self.sides.area();
         let mut node = around;
         // The number of free processors in the node, if it is known.
@@ -333,10 +334,10 @@ impl FreeNodes<'_> {
                 free = None;
                 false
             } else {
-                let left_free = selection.free_in(left);
+                let left_free = free_in(occupancy, left);
                 let right_free = match free {
                     Some(free) => free - left_free,
-                    None => selection.free_in(right),
+                    None => free_in(occupancy, right),
                 };
                 let is_right = order.right_first(node, left_free, right_free, wanted);
                 free = Some(if is_right { right_free } else { left_free });

@@ -204,16 +204,7 @@ pub(crate) fn all_bases<'s>(
     sides: Sides,
     bases: &'s mut [Word],
 ) -> &'s mut [Word] {
-    bases_in(occupancy.busy_rows(), occupancy.stride(), sides, bases)
-}
-
-/// The same in rows of `stride` words, where these are busy.
-pub(super) fn bases_in<'s>(
-    busy: &[Word],
-    stride: usize,
-    sides: Sides,
-    bases: &'s mut [Word],
-) -> &'s mut [Word] {
+    let (busy, stride) = (occupancy.busy_rows(), occupancy.stride());
     let bases = &mut bases[..busy.len()];
     wide_bases(busy, stride, sides.w, bases);
     keep_taller(bases, stride, 1, sides.h);
@@ -239,7 +230,7 @@ pub(super) fn keep_wider(bases: &mut [Word], stride: usize, known: u16, w: u16) 
 
 /// The same for heights.
 #[inline]
-pub(super) fn keep_taller(bases: &mut [Word], stride: usize, known: u16, h: u16) {
+pub(crate) fn keep_taller(bases: &mut [Word], stride: usize, known: u16, h: u16) {
     for &step in Doubling::between(known, h).steps() {
         and_shifted(bases, step * stride as u32 * WORD_BITS);
     }

@@ -71,12 +71,47 @@ use core::cmp::Reverse;
 
 use super::{Draft, Request, Site, Workspace};
 use crate::mesh::{Sides, Submesh};
-use crate::search::selection::Selection;
-use crate::word::Word;
+use crate::occupancy::Occupancy;
+use crate::search::columns::Scratch;
+use crate::search::rectangles::{first_fit, keep_taller};
+use crate::word::{Word, complement, runs};
+
+/// Calls `visit` with the sides of the widest free submesh of each height from 1 up to
+/// `tallest`, as long as there is one. `rows` has as many words as the occupancy.
+///
+/// ```text
+///   # . . .      rows, height 1    # f f f      height 2    . . . .
+///   . . # .                        f f # f                  . f . f
+///   . . . .                        f f f f                  f f . f
+///                                  widest 4                 widest 2
+/// ```
+fn widest(
+    occupancy: &Occupancy<'_>,
+    tallest: u16,
+    rows: &mut [Word],
+    draft: &Draft<'_, '_>,
+    mut visit: impl FnMut(Sides),
+) {
+    let stride = occupancy.stride();
+    let busy = occupancy.busy_rows();
+    let rows = &mut rows[..busy.len()];
+    complement(busy, rows);
+    for h in 1..=tallest {
+        draft.poll();
+        if h > 1 {
+            keep_taller(rows, stride, h - 1, h);
+        }
+        let runs = rows.chunks_exact(stride).flat_map(runs);
+        let Some(w) = runs.map(|(_, len)| len).max() else {
+            return;
+        };
+        visit(Sides::new(w as u16, h));
+    }
+}
 
 /// The largest free submesh within these limits: its sides.
 fn largest(
-    selection: &Selection<'_, '_>,
+    occupancy: &Occupancy<'_>,
     within: Sides,
     missing: u32,
     request: &Request,
@@ -91,7 +126,7 @@ fn largest(
     };
     let lies_along_x = request.sides().w >= request.sides().h;
     let mut best = None;
-    selection.widest(tallest, scratch, draft, |Sides { w, h }| {
+    widest(occupancy, tallest, scratch, draft, |Sides { w, h }| {
         let mut most = if h <= within.h { within.w } else { 0 };
         if request.may_rotate() && h <= turned.h {
             most = most.max(turned.w);
@@ -114,17 +149,19 @@ pub(super) fn propose(
     request: &Request,
     draft: &mut Draft<'_, '_>,
 ) -> bool {
-    let (mut selection, scratch) = Selection::with_scratch(site.occupancy, workspace.words);
+    let (mut copy, scratch) = site.occupancy.copy_in(workspace.words);
     let (mut within, mut missing) = (request.sides(), request.shape.area());
     while missing > 0 {
-        let sides = largest(&selection, within, missing, request, scratch, draft);
+        let sides = largest(&copy, within, missing, request, scratch, draft);
         let Some(sides) = sides else {
             return false;
         };
-        let Some(base) = selection.first_base(sides, scratch) else {
+        let Some(base) = first_fit(&copy, sides, Scratch::Blank(scratch), draft) else {
             return false;
         };
-        selection.take(Submesh { base, sides }, draft);
+        let part = Submesh { base, sides };
+        copy.take(part.into());
+        draft.push(part);
         missing -= sides.area();
         within = sides;
     }

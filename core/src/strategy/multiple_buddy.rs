@@ -94,7 +94,8 @@
 
 use super::{Draft, Request, Site, Workspace};
 use crate::mesh::{Sides, Submesh};
-use crate::search::selection::Selection;
+use crate::occupancy::Occupancy;
+use crate::search::aligned::Aligned;
 use crate::word::Word;
 
 /// Selects blocks of this side, at most `missing`: first the free ones, then parts of the smallest
@@ -106,18 +107,20 @@ use crate::word::Word;
 fn take_of_side(
     side: u16,
     mut missing: u32,
-    selection: &mut Selection<'_, '_>,
+    copy: &mut Occupancy<'_>,
     scratch: &mut [Word],
     draft: &mut Draft<'_, '_>,
 ) -> u32 {
-    let mut squares = selection.free_rectangles(Sides::new(side, side), scratch);
+    let sides = Sides::new(side, side);
+    let mut squares = Aligned::new(copy.busy_rows(), copy.stride(), sides, scratch);
     while missing > 0 && !squares.is_empty() {
         let parts = squares.width() / u32::from(side);
         squares.each_largest(draft, |x, y, draft| {
             for part in 0..missing.min(parts * parts) {
                 let (right, up) = (even_bits(part) as u16, even_bits(part >> 1) as u16);
                 let block = Submesh::new(x + right * side, y + up * side, side, side);
-                selection.take(block, draft);
+                copy.take(block.into());
+                draft.push(block);
                 missing -= 1;
             }
             missing > 0
@@ -145,7 +148,7 @@ pub(super) fn propose(
     request: &Request,
     draft: &mut Draft<'_, '_>,
 ) -> bool {
-    let (mut selection, scratch) = Selection::with_scratch(site.occupancy, workspace.words);
+    let (mut copy, scratch) = site.occupancy.copy_in(workspace.words);
     let shorter = site.grid().side(0).min(site.grid().side(1));
     let digits = request.processors.ilog(4) + 1;
     // No block is larger than the mesh, so `missing` begins with what the higher digits ask for.
@@ -154,7 +157,7 @@ pub(super) fn propose(
     for level in (0..levels).rev() {
         missing = 4 * missing + (request.processors >> (2 * level) & 3);
         if missing > 0 {
-            missing = take_of_side(1 << level, missing, &mut selection, scratch, draft);
+            missing = take_of_side(1 << level, missing, &mut copy, scratch, draft);
         }
     }
     missing == 0

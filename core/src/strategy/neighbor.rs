@@ -100,9 +100,9 @@ use super::demand::{as_named, processors};
 use super::{Draft, Gather, Request, Site, Workspace};
 use crate::error::Refusal;
 use crate::grid::Grid;
-use crate::mesh::{Sides, Submesh};
+use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
-use crate::search::connected::{Components, grow};
+use crate::search::connected::{grow, visit};
 use crate::search::staircase::{Growing, Staircase, first_of_all_shapes};
 use crate::word::Word;
 
@@ -151,7 +151,7 @@ fn nucleus(
 ) -> Option<Submesh> {
     let processors = request.processors;
     // A component that has been visited before is too small.
-    let mut components = Components::new(occupancy, visited);
+    let (mut left, _) = occupancy.copy_in(visited);
     let mut widths = Staircase::new(occupancy, Growing::Width, scratch);
     for sides in nuclei(request, mesh) {
         if !widths.has(sides, draft) {
@@ -160,26 +160,23 @@ fn nucleus(
         let Some(base) = widths.first_base(sides.h, draft) else {
             continue;
         };
-        if !components.has(base) {
-            continue;
-        }
         let scratch = widths.scratch();
         scratch.fill(0);
-        if components.visit(base, processors, scratch, draft) >= processors {
+        if visit(&mut left, base, processors, scratch, draft) >= processors {
             return Some(Submesh { base, sides });
         }
     }
     let scratch = widths.scratch();
     scratch.fill(0);
-    // The components that have not been visited have at most these processors.
-    let mut left = occupancy.free();
-    while left >= processors {
-        let base = components.next()?;
-        let found = components.visit(base, processors, scratch, draft);
-        if found >= processors {
+    let mut word = 0;
+    while left.free() >= processors {
+        word += left.busy_rows()[word..]
+            .iter()
+            .position(|busy| !busy != 0)?;
+        let base = Coord::of_lowest(!left.busy_rows()[word], word, left.stride());
+        if visit(&mut left, base, processors, scratch, draft) >= processors {
             return Some(Submesh::new(base.x, base.y, 1, 1));
         }
-        left -= found;
     }
     None
 }
@@ -225,15 +222,17 @@ pub(super) fn propose(
     let Some(nucleus) = nucleus(occupancy, request, mesh, both, draft) else {
         return false;
     };
-    let set = scratch;
+    let (mut copy, _) = occupancy.copy_in(scratch);
+    copy.take(nucleus.into());
     let missing = request.processors - nucleus.area();
-    let is_grown = grow(occupancy, nucleus, missing, set, visited, draft);
+    let is_grown = grow(&mut copy, nucleus, missing, visited, draft);
     draft.push(nucleus);
+    let grown = copy.difference(occupancy);
     occupancy.layout().words(nucleus.into(), |word, bits| {
-        set[word] &= !bits;
+        grown[word] &= !bits;
         true
     });
-    Gather::new(*grid, draft).bits(occupancy, &set[..words]);
+    Gather::new(*grid, draft).bits(occupancy, grown);
     is_grown
 }
 

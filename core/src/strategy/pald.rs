@@ -72,7 +72,10 @@
 
 use super::{Draft, Request, Site, Workspace};
 use crate::mesh::{Coord, Sides, Submesh};
-use crate::search::selection::Selection;
+use crate::occupancy::Occupancy;
+use crate::search::columns::Scratch;
+use crate::search::contact::Contacts;
+use crate::search::rectangles::{all_bases, first_fit};
 use crate::word::Word;
 
 /// Where a part is placed.
@@ -93,16 +96,17 @@ const fn split(part: Sides) -> (Sides, Sides) {
 }
 
 /// A proposal in the making.
-struct Parts<'a, 'm, 'd, 'p> {
+struct Parts<'a, 'd, 'p> {
     fit: Fit,
     may_rotate: bool,
     mesh: Sides,
-    selection: Selection<'a, 'm>,
+    /// The occupancy with the parts so far.
+    copy: Occupancy<'a>,
     scratch: &'a mut [Word],
     draft: &'a mut Draft<'d, 'p>,
 }
 
-impl Parts<'_, '_, '_, '_> {
+impl Parts<'_, '_, '_> {
     /// Takes a free place of these sides; whether there is one.
     fn take(&mut self, sides: Sides) -> bool {
         let turned = (self.may_rotate && !sides.is_square()).then(|| sides.rotated());
@@ -112,7 +116,8 @@ impl Parts<'_, '_, '_, '_> {
             Some(Submesh { base, sides })
         });
         if let Some(part) = part {
-            self.selection.take(part, self.draft);
+            self.copy.take(part.into());
+            self.draft.push(part);
         }
         part.is_some()
     }
@@ -122,9 +127,13 @@ impl Parts<'_, '_, '_, '_> {
             return None;
         }
         self.draft.poll();
+        let copy = &self.copy;
         match self.fit {
-            Fit::First => self.selection.first_base(sides, self.scratch),
-            Fit::Best => self.selection.best_base(sides, self.scratch),
+            Fit::First => first_fit(copy, sides, Scratch::Blank(self.scratch), self.draft),
+            Fit::Best => {
+                let bases = all_bases(copy, sides, self.scratch).iter().copied();
+                Contacts::with_busy(copy.busy_rows(), copy.stride()).best(bases)
+            }
         }
     }
 
@@ -166,12 +175,12 @@ pub(super) fn propose(
     draft: &mut Draft<'_, '_>,
     fit: Fit,
 ) -> bool {
-    let (selection, scratch) = Selection::with_scratch(site.occupancy, workspace.words);
+    let (copy, scratch) = site.occupancy.copy_in(workspace.words);
     let mut parts = Parts {
         fit,
         may_rotate: request.may_rotate(),
         mesh: Sides::of_plane(site.grid()),
-        selection,
+        copy,
         scratch,
         draft,
     };

@@ -64,7 +64,8 @@
 
 use super::{Draft, Request, Site, Workspace};
 use crate::mesh::{Sides, Submesh};
-use crate::search::selection::Selection;
+use crate::search::fill::{fill_columns, free_in};
+use crate::search::gather::propose_difference;
 
 /// Takes processors above and below the middle.
 pub(super) fn propose(
@@ -78,10 +79,10 @@ pub(super) fn propose(
     let middle = sides.h / 2;
     let below = Submesh::new(0, 0, sides.w, middle);
     let above = Submesh::new(0, middle, sides.w, sides.h - middle);
-    let mut selection = Selection::new(occupancy, workspace.words);
+    let (mut copy, _) = occupancy.copy_in(workspace.words);
     // A mesh of one row has no half below.
     let free_below = if middle > 0 {
-        selection.free_in(below)
+        free_in(occupancy, below)
     } else {
         0
     };
@@ -97,10 +98,10 @@ pub(super) fn propose(
     let lacking_above = in_above.saturating_sub(free_above);
     let from_below = in_below - lacking_below + lacking_above;
     let from_above = in_above - lacking_above + lacking_below;
-    let mut selected = selection.fill_columns(above, from_above, false);
+    let mut selected = fill_columns(&mut copy, above, from_above, false);
     if middle > 0 {
-        selected += selection.fill_columns(below, from_below, true);
+        selected += fill_columns(&mut copy, below, from_below, true);
     }
-    selection.propose(draft);
+    propose_difference(copy, occupancy, draft);
     selected == request.processors
 }
