@@ -1,5 +1,5 @@
-//! What is tried for a request, and in which order: [`Forms`], its legal shapes, and [`Trials`],
-//! the sides by dimension that a slice of one shape may have.
+//! What is tried for a request, and in which order ([`Layouts`]): its legal shapes, and
+//! [`Trials`], the sides by dimension that a slice of one shape may have.
 //!
 //! A ring of n processors needs no line of n: a side may be *folded* along the dimensions in which
 //! the request has no other side. A side of 12 and some of its boxes:
@@ -124,16 +124,68 @@ impl<'a> Layouts<'a> {
         }
     }
 
-    /// The legal shapes of a request.
-    pub(crate) fn forms(self, request: &'a Request) -> Forms<'a> {
-        Forms {
-            description: self.description,
-            grid: self.grid,
-            request,
-            turns: self.rule.turns() && may_turn(request, self.description),
-            last: None,
-            is_done: false,
+    /// The legal shapes of a request: its own, or all of the number of chips that it names, the most
+    /// compact first: by the longest side, then by the sum of the sides, then in lexicographic
+    /// order.
+    ///
+    /// If the request may be turned and the strategy turns it, the ascending order of the sides
+    /// stands for all orders. Otherwise each order is a shape of its own.
+    ///
+    /// On a machine of more than [`DESCRIBED_MAX`] dimensions there is no shape for a number of
+    /// chips.
+    pub(crate) fn forms(self, request: &'a Request) -> impl Iterator<Item = Shape> + 'a {
+        let names_chips = request.flags.contains(Flags::CHIPS);
+        let (mut own, mut last) = (Some(request.shape), None);
+        core::iter::from_fn(move || {
+            if names_chips {
+                last = self.form_after(last, request);
+                return Shape::new(&last?.sides[..self.grid.dimensions()]).ok();
+            }
+            let extents = padded(&own?.extents());
+            let is_legal = self.description.is_none_or(|of| of.is_legal(&extents));
+            own.take().filter(|_| is_legal)
+        })
+    }
+
+    /// Whether the ascending order of the sides stands for all orders.
+    pub(super) fn turns(self, request: &Request) -> bool {
+        self.rule.turns() && may_turn(request, self.description)
+    }
+
+    /// The legal shape after the last one of the number of chips of a request.
+    fn form_after(self, last: Option<Key>, request: &Request) -> Option<Key> {
+        let (n, chips, turns) = (
+            self.grid.dimensions(),
+            request.processors,
+            self.turns(request),
+        );
+        if chips == 0 || n > DESCRIBED_MAX || chips > self.grid.nodes() {
+            return None;
         }
+        let mut ours = padded(self.grid.sides());
+        if turns {
+            // The sides ascend: longer ones are laid along longer ones of the grid.
+            ours[..n].sort_unstable();
+        }
+        let is_legal = |sides: &Extents| match self.description {
+            Some(description) => description.is_legal(sides),
+            None => sides.iter().zip(&ours).all(|(side, of)| side <= of),
+        };
+        // A slice of cubes may be longer than the machine.
+        let longest = match self.description {
+            Some(_) => u16::MAX,
+            None => self.grid.sides().iter().copied().max().unwrap_or(1),
+        };
+        let mut next = None;
+        for_each_box(chips, n, longest, &mut |mut sides| loop {
+            if is_legal(&sides) {
+                Key::new(sides, 0, 0).keep_next(last, &mut next);
+            }
+            if turns || !next_order(&mut sides[..n]) {
+                break;
+            }
+        });
+        next
     }
 
     /// The sides for a shape of a request, in the order in which they are tried.
@@ -168,79 +220,6 @@ impl<'a> Layouts<'a> {
             is_done: request.flags.intersects(Flags::ALL_RINGS)
                 && (!gives_rings && demanded != 0 || is_shapeless || !is_described),
         }
-    }
-}
-
-/// The legal shapes of a request: its own, or all of the number of chips that it names, the most
-/// compact first: by the longest side, then by the sum of the sides, then in lexicographic order.
-///
-/// If the request may be turned and the strategy turns it, the ascending order of the sides stands
-/// for all orders. Otherwise each order is a shape of its own.
-///
-/// On a machine of more than [`DESCRIBED_MAX`] dimensions there is no shape for a number of chips.
-pub(crate) struct Forms<'a> {
-    description: Option<&'a Description>,
-    grid: &'a Grid,
-    request: &'a Request,
-    /// Whether the ascending order stands for all.
-    pub(super) turns: bool,
-    last: Option<Key>,
-    is_done: bool,
-}
-
-impl Forms<'_> {
-    fn is_legal(&self, sides: &Extents) -> bool {
-        match self.description {
-            Some(description) => description.is_legal(sides),
-            None => {
-                let mut ours = padded(self.grid.sides());
-                if self.turns {
-                    // The sides ascend: longer ones are laid along longer ones of the grid.
-                    ours[..self.grid.dimensions()].sort_unstable();
-                }
-                sides.iter().zip(&ours).all(|(side, of)| side <= of)
-            }
-        }
-    }
-}
-
-impl Iterator for Forms<'_> {
-    type Item = Shape;
-
-    fn next(&mut self) -> Option<Shape> {
-        let n = self.grid.dimensions();
-        if self.is_done {
-            return None;
-        }
-        if !self.request.flags.contains(Flags::CHIPS) {
-            self.is_done = true;
-            let shape = self.request.shape;
-            let is_legal = match self.description {
-                Some(description) => description.is_legal(&padded(&shape.extents())),
-                None => true,
-            };
-            return is_legal.then_some(shape);
-        }
-        let chips = self.request.processors;
-        if chips == 0 || n > DESCRIBED_MAX || chips > self.grid.nodes() {
-            return None;
-        }
-        // A slice of cubes may be longer than the machine.
-        let longest = match self.description {
-            Some(_) => u16::MAX,
-            None => self.grid.sides().iter().copied().max().unwrap_or(1),
-        };
-        let mut next = None;
-        for_each_box(chips, n, longest, &mut |mut sides| loop {
-            if self.is_legal(&sides) {
-                Key::new(sides, 0, 0).keep_next(self.last, &mut next);
-            }
-            if self.turns || !next_order(&mut sides[..n]) {
-                break;
-            }
-        });
-        self.last = next;
-        Shape::new(&next?.sides[..n]).ok()
     }
 }
 
@@ -363,30 +342,20 @@ impl Trials<'_> {
 
     /// The order after the latest one of this candidate.
     fn next_order(&mut self, candidate: &Key) -> bool {
-        let n = self.n;
-        let first = candidate.sides;
+        let (first, named) = (candidate.sides, self.named);
         let is_itself = candidate.folded == 0;
+        let begins_as_named = is_itself && self.begins_as_named;
+        let following = |mut order: Extents| next_order(&mut order[..self.n]).then_some(order);
         let next = match self.order {
-            None if is_itself && self.begins_as_named => Some(self.named),
-            None => Some(first),
+            None if begins_as_named => Some(named),
             Some(_) if is_itself && !self.turns => None,
-            Some(order) if is_itself && self.begins_as_named && order == self.named => {
-                // From the first on; the one that is named was tried.
-                (first != self.named)
-                    .then_some(first)
-                    .or_else(|| following(first, n))
-            }
-            Some(order) => following(order, n).and_then(|next| {
-                if is_itself && self.begins_as_named && next == self.named {
-                    following(next, n)
-                } else {
-                    Some(next)
-                }
-            }),
+            Some(order) if !begins_as_named || order != named => following(order),
+            _ => Some(first),
         };
-        // An order that begins as named comes back to it.
-        self.order = next;
-        next.is_some()
+        // The others come in ascending order, without the one that is named.
+        let is_again = begins_as_named && self.order.is_some() && next == Some(named);
+        self.order = if is_again { following(named) } else { next };
+        self.order.is_some()
     }
 
     /// Whether the slice may be laid in this order.
@@ -427,11 +396,6 @@ impl Trials<'_> {
         let mut any = (0..self.n).filter(along);
         closing.or_else(|| any.next()).unwrap_or(extent)
     }
-}
-
-/// The next order of the first `n` numbers; `None` after the last.
-fn following(mut order: Extents, n: usize) -> Option<Extents> {
-    next_order(&mut order[..n]).then_some(order)
 }
 
 /// Whether a slice of this side has a ring along this dimension: one of cubes if the side is a

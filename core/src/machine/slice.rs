@@ -85,9 +85,8 @@ impl Slice {
         };
         let only = blocks.clone().next()?;
         let extents = padded(&grid.extent(only));
-        let mut forms = layouts.forms(request);
         let mut first = None;
-        while let Some(shape) = forms.next() {
+        for shape in layouts.forms(request) {
             slice.shape = shape;
             let mut trials = layouts.trials(request, shape);
             if is_free {
@@ -103,7 +102,7 @@ impl Slice {
                 // The form with the sides of the block; if there is none, because the strategy
                 // rounded sides up, the first.
                 let (mut sides, mut given) = (padded(&shape.extents()), extents);
-                if forms.turns {
+                if layouts.turns(request) {
                     sides.sort_unstable();
                     given.sort_unstable();
                 }
