@@ -124,8 +124,8 @@ impl<'a> Layouts<'a> {
         }
     }
 
-    /// The legal shapes of a request: its own, or all of the number of chips that it names, the most
-    /// compact first: by the longest side, then by the sum of the sides, then in lexicographic
+    /// The legal shapes of a request: its own, or all of the number of chips that it names, the
+    /// most compact first: by the longest side, then by the sum of the sides, then in lexicographic
     /// order.
     ///
     /// If the request may be turned and the strategy turns it, the ascending order of the sides
