@@ -64,7 +64,7 @@ pub struct Allocator<'m, S = AnyStrategy<'m>> {
     pub(crate) illegal: Option<IllegalProposal>,
     /// How many allocations there must be room for.
     jobs: u32,
-    /// Those of a controller have no handles.
+    /// The allocations of a controller have no handles.
     tickets: Tickets<'m>,
 }
 
@@ -128,7 +128,7 @@ impl<'m> Allocator<'m> {
         self.largest_with(None)
     }
 
-    /// The same with pauses.
+    /// [`Allocator::largest`] with pauses.
     pub(crate) fn largest_with(&mut self, pause: Option<&Pause<'_, 'm>>) -> LargestReport {
         let (grid, description) = (*self.occupancy.grid(), self.strategy.description());
         let strategy = self.strategy.kind();
@@ -270,7 +270,7 @@ impl<'m, S: ServedStrategy> Allocator<'m, S> {
         self.allocate_blocks([block])
     }
 
-    /// The same for an allocation of several blocks, in this order.
+    /// [`Allocator::allocate_at`] for an allocation of several blocks, in this order.
     ///
     /// # Errors
     ///
@@ -721,7 +721,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         let nodes = (0..grid.nodes()).map(NodeId);
         for node in nodes.filter(|&node| self.occupancy.is_busy(node)) {
             let holds = |block: &Block| grid.holds(*block, node);
-            // That of the node before, mostly.
+            // Mostly the owner of the node before.
             owner = owner.filter(holds).or_else(|| all_held().find(holds));
             assert!(
                 owner.is_some() || self.occupancy.is_faulty(node),

@@ -56,7 +56,7 @@ pub const PART_MAX: usize = 232;
 /// changes.
 pub(crate) const FORMAT: u32 = 0x6d63_7009;
 
-/// The same of the checkpoint of an allocator without jobs.
+/// The number of the format of the checkpoint of an allocator without jobs.
 pub(crate) const ALLOCATOR_FORMAT: u32 = 0x6d63_6101;
 
 /// The greatest count and the greatest number of an event that are restored. A running job
@@ -394,7 +394,7 @@ pub enum RestoreError {
     Incomplete,
     /// This build does not serve the configuration.
     Configure(ConfigureError),
-    /// It has more jobs or blocks than this build has room for.
+    /// The checkpoint has more jobs or blocks than this build has room for.
     NoRoom,
     /// It contradicts itself: for example blocks overlap, two jobs have one name, or a processor
     /// does not exist.

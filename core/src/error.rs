@@ -210,9 +210,9 @@ pub enum IllegalProposal {
     },
     /// The blocks have fewer processors than the request asks for.
     TooFew {
-        /// Those of the blocks.
+        /// The processors of the blocks.
         processors: u32,
-        /// Those of the request.
+        /// The processors of the request.
         wanted: u32,
     },
 }

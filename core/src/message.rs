@@ -288,12 +288,12 @@ wire! {
     /// Where a job is in its life.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum JobState {
-        /// It waits.
+        /// The job waits.
         Waiting {
             /// Jobs before it in the queue.
             ahead: u32,
         },
-        /// It holds processors.
+        /// The job holds processors.
         Running {
             /// How many.
             processors: u32,

@@ -144,7 +144,7 @@ impl Request {
         Request::new(Shape::sides(w, h))
     }
 
-    /// The same request for fewer processors than the shape has.
+    /// The request for fewer processors than the shape has.
     #[must_use]
     pub const fn with_processors(mut self, processors: u32) -> Self {
         self.processors = processors;

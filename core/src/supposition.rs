@@ -63,7 +63,7 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
         }
     }
 
-    /// The same, with pauses.
+    /// The supposition with pauses.
     pub(crate) fn pausing(self, pause: Option<Pause<'a, 'm>>) -> Self {
         Supposition { pause, ..self }
     }

@@ -131,7 +131,7 @@ impl<'a, 'm> View<'a, 'm> {
     ///
     /// # Errors
     ///
-    /// Those of the method for each query.
+    /// The errors of the method for each query.
     pub fn answer(&self, query: &Query) -> Result<Answer, Error> {
         Ok(match *query {
             Query::Job { job } => Answer::Job(self.job(job)?),

@@ -159,7 +159,7 @@ impl<S: Strategy> Allocator<'_, S> {
         Ok(chain)
     }
 
-    /// The same without taking the block.
+    /// [`Allocator::restore_block`] without taking the block.
     ///
     /// # Errors
     ///

@@ -268,7 +268,7 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
 struct Open {
     slot: Slot,
     blocks: (Chain, Link),
-    /// Those of the blocks.
+    /// The number of processors of the blocks.
     processors: u32,
     purpose: Purpose,
 }
@@ -276,9 +276,9 @@ struct Open {
 /// What the blocks of a job are for.
 #[derive(Clone, Copy, Debug)]
 enum Purpose {
-    /// It holds them.
+    /// The job holds the blocks.
     Running { since: Ticks, number: u64 },
-    /// They are reserved for it.
+    /// The blocks are reserved for the job.
     Reserved { from: Ticks },
 }
 
@@ -296,7 +296,7 @@ where
 {
     controller: &'a mut Controller<'m, S, D>,
     progress: Progress,
-    /// These become the controller's at the end.
+    /// The clock, events and counts become the controller's at the end.
     clock: Ticks,
     events: u64,
     counts: Counts,

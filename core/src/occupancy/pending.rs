@@ -23,7 +23,7 @@ impl Occupancy<'_> {
         if self.pending.is_empty() || self.unmarked_max == usize::MAX {
             return;
         }
-        if self.few_blocks().is_none() {
+        if self.unmarked_blocks().is_none() {
             self.settle();
         }
     }
@@ -37,7 +37,7 @@ impl Occupancy<'_> {
     /// The busy blocks, if all of them are pending and their number is so small that the strategy
     /// does not need the bitmap.
     #[inline]
-    pub(crate) fn few_blocks(&self) -> Option<&[Block]> {
+    pub(crate) fn unmarked_blocks(&self) -> Option<&[Block]> {
         let are_few = self.pending.len() <= self.unmarked_max && !self.is_any_marked();
         are_few.then_some(&self.pending)
     }

@@ -97,7 +97,7 @@ impl<'s> Aligned<'s> {
         aligned
     }
 
-    /// Those of twice the width.
+    /// Goes on to the rectangles of twice the width.
     fn double_width(&mut self) {
         let bases = &mut self.bases[..self.rows * self.stride];
         if self.w < WORD_BITS {
@@ -120,7 +120,7 @@ impl<'s> Aligned<'s> {
         self.w *= 2;
     }
 
-    /// Those of twice both sides.
+    /// Goes on to the rectangles of which both sides are twice as long.
     pub(crate) fn double(&mut self) {
         self.rows /= 2;
         // In place, lowest row first: a row is written when it has been read.
@@ -141,7 +141,7 @@ impl<'s> Aligned<'s> {
         self.w
     }
 
-    /// Whether there is none.
+    /// Whether no rectangle is free.
     pub(crate) fn is_empty(&self) -> bool {
         let bases = &self.bases[..self.rows * self.stride];
         bases.iter().all(|&bases| bases == 0)
@@ -179,8 +179,8 @@ impl<'s> Aligned<'s> {
         self.bases[row * self.stride + (x / WORD_BITS) as usize] &= !(1 << (x % WORD_BITS));
     }
 
-    /// Of squares: calls `visit` with the base node of each that does not lie in a free one of
-    /// twice the side, in row-major order, until it returns false.
+    /// Calls `visit` with the base node of each free square that does not lie in a free square of
+    /// twice its side, in row-major order, until `visit` returns false. Only for squares.
     ///
     /// ```text
     ///   3  v # 2 2      v: squares of side 1 that are visited; 2: free squares of side 2,

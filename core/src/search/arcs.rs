@@ -171,7 +171,7 @@ pub(crate) fn overlap(grid: &Grid, one: &[Arc], other: &[Arc]) -> bool {
 /// The size of the largest box that is left of `whole` when `taken` is taken out of it; all of it
 /// if the two do not overlap.
 ///
-/// That box is as long as `whole` in all dimensions but one.
+/// The largest box is as long as `whole` in all dimensions but one.
 #[inline]
 pub(crate) fn left_without(grid: &Grid, whole: &[Arc], taken: &[Arc]) -> u32 {
     let area = area(whole);

@@ -4,11 +4,11 @@
 //! left if it and those that follow it along a dimension are free. A dimension of extent e takes
 //! log2(e) steps, each the AND of the bitmap with itself, turned along that dimension.
 
+use super::along_axis::reduce;
 use super::columns::Scratch;
 use super::rectangles::{self, all_bases};
 use super::shapes::{NoneLeft, Pick};
 use super::steps::Rule;
-use super::turned::reduce;
 use crate::draft::Draft;
 use crate::grid::Block;
 use crate::layout::Layout;

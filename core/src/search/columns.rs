@@ -55,7 +55,7 @@ impl<'s> Scratch<'s> {
         words
     }
 
-    /// The same for one of several searches.
+    /// The words for one of several searches.
     #[inline]
     pub(crate) fn reborrow(&mut self) -> Scratch<'_> {
         match self {

@@ -265,7 +265,7 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
         occupancy.layout().is_plane() && is_usual()
     }
 
-    /// Those of this mesh.
+    /// The free processors of this mesh.
     pub(crate) fn new(occupancy: &'a Occupancy<'m>, draft: &'a mut Draft<'d, 'p>) -> Self {
         let grid = occupancy.grid();
         let line = Line::new(Sides::new(grid.side(0), grid.side(1)));
@@ -400,7 +400,7 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
     }
 }
 
-/// The same on any grid, along the Hilbert curve through it.
+/// [`FreeOnCurve::propose`] on any grid, along the Hilbert curve through the grid.
 pub(crate) fn propose_along_hilbert(
     occupancy: &Occupancy<'_>,
     processors: u32,

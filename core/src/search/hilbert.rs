@@ -43,8 +43,8 @@ pub(crate) const fn curve_bits(grid: &Grid) -> u32 {
 
 /// The processors of a grid in the order of the curve, by number.
 ///
-/// O(bits of a place) for each place it looks at. Of a cube of places outside the grid it looks at
-/// the first only.
+/// O(bits of a place) for each place that the walk looks at. In a cube of places outside the grid
+/// it looks at the first one only.
 #[derive(Clone)]
 pub(crate) struct Walk<'g> {
     grid: &'g Grid,

@@ -320,7 +320,7 @@ impl<'a> Planes<'a> {
         self.change(block, |free, fixed, bits| *free |= bits & !fixed);
     }
 
-    /// It is busy again.
+    /// The block is busy again.
     pub(crate) fn take(&mut self, block: Block) {
         self.change(block, |free, _, bits| *free &= !bits);
     }
@@ -405,7 +405,7 @@ impl<'a> Planes<'a> {
     /// Searches the bands of all dimensions up to a level above 0. Returns false if nothing is free
     /// within the first block.
     ///
-    /// It calls itself for the level below, so at most 15 times.
+    /// The function calls itself for the level below, so at most 15 times.
     fn search(
         &self,
         level: usize,

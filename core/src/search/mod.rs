@@ -1,18 +1,18 @@
 //! Searches in the occupancy that several strategies share.
 
 pub(crate) mod aligned;
+mod along_axis;
 #[cfg(feature = "any-grid")]
 pub(crate) mod arcs;
 pub(crate) mod boxes;
+pub(crate) mod busy_sides;
 pub(crate) mod columns;
 pub(crate) mod connected;
-pub(crate) mod contact;
 pub(crate) mod curve;
-pub(crate) mod failed;
-pub(crate) mod few;
+pub(crate) mod failed_searches;
 pub(crate) mod fill;
 pub(crate) mod gather;
-pub(crate) mod halves;
+pub(crate) mod halved_mesh;
 pub(crate) mod hilbert;
 pub(crate) mod line;
 #[cfg(feature = "any-grid")]
@@ -26,4 +26,4 @@ pub(crate) mod steps;
 #[cfg(feature = "any-grid")]
 pub(crate) mod surroundings;
 pub(crate) mod tree;
-mod turned;
+pub(crate) mod unmarked;

@@ -16,7 +16,7 @@ pub(crate) enum Orders {
 }
 
 impl Orders {
-    /// Those that may serve the request.
+    /// The orders that may serve the request.
     pub(crate) fn of(request: &Request, grid: &Grid) -> Orders {
         if request.may_rotate() {
             Orders::All

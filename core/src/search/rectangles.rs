@@ -1,9 +1,9 @@
 //! Searches for rectangles in the occupancy of a two-dimensional mesh.
 
 use super::columns::{Scratch, first_fit_in_columns};
-use super::few::FewBlocks;
 use super::rows::first_fit_unrolled;
 use super::steps::{Rule, has_room};
+use super::unmarked::UnmarkedBlocks;
 use crate::draft::Draft;
 use crate::layout::STRIDE_MAX;
 use crate::mesh::{Coord, Sides, Submesh};
@@ -34,8 +34,8 @@ use crate::word::{
 ///   row 2  . . . .
 /// ```
 ///
-/// - On a host, while few blocks are busy in rows of several words, [`FewBlocks::first_fit`] reads
-///   no row at all.
+/// - On a host, while few blocks are busy in rows of several words, no row is read
+///   ([`UnmarkedBlocks::first_fit`]).
 /// - On a host, rows of one or two words are searched by [`first_fit_unrolled`], longer ones by
 ///   [`first_fit_in_columns`], which knows of most rows that they are too full.
 /// - On a board, by [`first_fit_in_words`].
@@ -74,7 +74,7 @@ fn first_fit_of_several_words(
     draft: &Draft<'_, '_>,
 ) -> Option<Coord> {
     draft.poll();
-    if let Some(blocks) = FewBlocks::of(occupancy) {
+    if let Some(blocks) = UnmarkedBlocks::of(occupancy) {
         return blocks.first_fit(sides);
     }
     if !sides.fits_in(Sides::new(
@@ -217,8 +217,8 @@ pub(super) fn wide_bases(busy: &[Word], stride: usize, w: u16, bases: &mut [Word
     keep_wider(bases, stride, 1, w);
 }
 
-/// Of base nodes at which something of the width `known` is free leaves those at which it is as
-/// free for the width `w`, which is not smaller.
+/// `bases` has the nodes at which a place of the width `known` begins. Keeps the nodes at which a
+/// place of the width `w` begins, which is not smaller.
 #[inline]
 pub(super) fn keep_wider(bases: &mut [Word], stride: usize, known: u16, w: u16) {
     let doubling = Doubling::between(known, w);
@@ -228,7 +228,7 @@ pub(super) fn keep_wider(bases: &mut [Word], stride: usize, known: u16, w: u16) 
     keep_starts(w.into(), bases, stride);
 }
 
-/// The same for heights.
+/// [`keep_wider`] for heights.
 #[inline]
 pub(crate) fn keep_taller(bases: &mut [Word], stride: usize, known: u16, h: u16) {
     for &step in Doubling::between(known, h).steps() {

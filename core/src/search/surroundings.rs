@@ -1,10 +1,10 @@
 //! The box with the best surroundings on any grid: best fit and the busy list.
 
+use super::along_axis::keep_below;
 use super::arcs::{Arc, Arcs, Side, arcs_of, block_of};
 use super::boxes::{check_sides, free_nodes, leave_starts, nodes};
 use super::shapes::NoneLeft;
 use super::steps::Rule;
-use super::turned::keep_below;
 use crate::draft::Draft;
 use crate::grid::{Block, Grid};
 use crate::occupancy::Occupancy;

@@ -1,5 +1,6 @@
 //! The search for a free box in the order of tree collapsing: notation by notation, on any grid.
 
+use super::along_axis::{keep_below, keep_least};
 use super::boxes::{
     Nothing, check_sides, first_node, first_rectangle, free_nodes, free_nodes_of_plane,
     leave_starts,
@@ -7,7 +8,6 @@ use super::boxes::{
 use super::columns::Scratch;
 use super::orders::Orders;
 use super::shapes::NoneLeft;
-use super::turned::{keep_below, keep_least};
 use crate::draft::Draft;
 use crate::grid::next_order;
 use crate::grid::{Block, DIMENSIONS_MAX, Grid, Shape, Tuple, sort_descending};

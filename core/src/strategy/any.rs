@@ -80,7 +80,7 @@ macro_rules! strategies {
             #[allow(unused_imports, reason = "most facts are the default")]
             use {FindsAgain::*, Recognizes::*};
             #[allow(unused_imports, reason = "most facts are the default")]
-            use crate::{occupancy::PENDING_MAX, search::few::few_for_first_fit};
+            use crate::{occupancy::PENDING_MAX, search::unmarked::unmarked_max};
 
             #[allow(unused_mut, reason = "a build may have no strategies")]
             let mut facts = Facts::of(kind.holds());

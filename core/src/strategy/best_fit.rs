@@ -81,7 +81,7 @@ use crate::draft::Draft;
 use crate::grid::Block;
 use crate::mesh::{Sides, Submesh};
 use crate::occupancy::Occupancy;
-use crate::search::contact::Contacts;
+use crate::search::busy_sides::BusySides;
 use crate::search::rectangles::all_bases;
 pub(super) use crate::search::shapes::AsNamed;
 use crate::search::steps::Rule;
@@ -108,7 +108,7 @@ impl Best for BusyNeighbours {
         let bases = all_bases(occupancy, sides, words).iter().enumerate();
         let bases = bases
             .map(|(at, bases)| bases & steps.map_or(Word::MAX, |steps| steps.columns(at, stride)));
-        let base = Contacts::with_busy(occupancy.busy_rows(), stride).best(bases)?;
+        let base = BusySides::with_busy(occupancy.busy_rows(), stride).best(bases)?;
         Some(Submesh { base, sides }.into())
     }
 }

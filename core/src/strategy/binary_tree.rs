@@ -232,8 +232,8 @@
 //! ```
 
 use super::{Draft, Request, Site, Workspace};
-use crate::search::halves::Halves;
-pub(super) use crate::search::halves::{NextPart, Order};
+use crate::search::halved_mesh::HalvedMesh;
+pub(super) use crate::search::halved_mesh::{NextPart, Order};
 
 /// What a request takes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -260,7 +260,7 @@ pub(super) fn propose(
     form: Form,
     order: Order,
 ) -> bool {
-    let tree = Halves::new(site.occupancy, workspace.words);
+    let tree = HalvedMesh::new(site.occupancy, workspace.words);
     let processors = request.processors;
     match form {
         Form::One => tree.propose_one(processors, order, draft),

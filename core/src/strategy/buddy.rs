@@ -11,9 +11,9 @@
 //! Li and Cheng keep a list of free blocks for each size, and merge free blocks whenever possible.
 //! So a free block is an aligned square that is free while the square of twice its side around it
 //! is not. Therefore the lists follow from the occupancy, and faulty processors need nothing
-//! special. Of the smallest sufficient blocks the one with the first base node in row-major order
-//! is taken. If it is larger than needed, its lower left part is taken. Squares have no
-//! orientation, so [`Flags::FIXED_ORIENTATION`](crate::Flags) makes no difference.
+//! special. A request takes the smallest sufficient block, and among several the one with the first
+//! base node in row-major order. If the block is larger than needed, its lower left part is taken.
+//! Squares have no orientation, so [`Flags::FIXED_ORIENTATION`](crate::Flags) makes no difference.
 //!
 //! # Complexity and memory
 //!
@@ -66,7 +66,7 @@ use crate::error::Refusal;
 use crate::grid::{Block, Grid};
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::search::aligned::Aligned;
-use crate::search::few::FewBlocks;
+use crate::search::unmarked::UnmarkedBlocks;
 
 /// The side of the square that a request takes.
 fn side(request: &Request, grid: &Grid) -> Option<u16> {
@@ -92,7 +92,7 @@ pub(super) fn place(
     let occupancy = site.occupancy;
     let mesh = site.grid().side(0);
     let wanted = side(request, site.grid())?;
-    if let Some(blocks) = FewBlocks::of(occupancy) {
+    if let Some(blocks) = UnmarkedBlocks::of(occupancy) {
         return first_block(blocks, wanted, mesh, draft).map(Block::from);
     }
     let mut squares = Aligned::new(
@@ -119,7 +119,7 @@ pub(super) fn place(
 /// is not free. So it lies beside an aligned square of its own side around a busy block. The busy
 /// blocks are aligned squares, too.
 fn first_block(
-    busy: FewBlocks<'_>,
+    busy: UnmarkedBlocks<'_>,
     wanted: u16,
     mesh: u16,
     draft: &mut Draft<'_, '_>,

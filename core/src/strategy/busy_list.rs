@@ -30,7 +30,7 @@
 //! O(H * ceil(W / word) * (log a + log b)) to find the free places, and O(b + ceil(a / word))
 //! for each whose boundary value can be larger than the best so far. Nothing is busy between two
 //! free places side by side or one above the other. So the free places around a place show which of
-//! its sides touch anything, for a word of places at once (`search/contact.rs`).
+//! its sides touch anything, for a word of places at once (`search/busy_sides.rs`).
 //!
 //! On any other grid of N processors O(N / word * log area) for each order, O(dimensions) for each
 //! free place, and O(words of its sides) for each whose boundary value can be larger than the best
@@ -91,7 +91,7 @@ use crate::draft::Draft;
 use crate::grid::Block;
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
-use crate::search::contact::{Bound, Contacts};
+use crate::search::busy_sides::{Bound, BusySides};
 use crate::search::rectangles::all_bases;
 pub(super) use crate::search::shapes::AnyOrder;
 use crate::search::steps::Rule;
@@ -116,7 +116,7 @@ impl Best for Boundary {
         let steps = rule.map(|rule| rule.steps(&[sides.w, sides.h]));
         let stride = occupancy.stride();
         let bases = all_bases(occupancy, sides, words);
-        let contacts = Contacts::of_places(bases, stride);
+        let busy_sides = BusySides::of_places(bases, stride);
         let mut best: Option<(u32, Submesh)> = None;
         let mut bound = Bound::new(sides, 0);
         for (at, &places) in bases.iter().enumerate() {
@@ -125,7 +125,7 @@ impl Best for Boundary {
                 continue;
             }
             loop {
-                let worth = places & contacts.may_reach(at, &bound);
+                let worth = places & busy_sides.may_reach(at, &bound);
                 if worth == 0 {
                     break;
                 }
@@ -137,7 +137,7 @@ impl Best for Boundary {
                     base: Coord::new(x as u16, row as u16),
                     sides,
                 };
-                let value = boundary_value_in_rows(place, occupancy, contacts.sides(at));
+                let value = boundary_value_in_rows(place, occupancy, busy_sides.sides(at));
                 if best.is_none_or(|(most, _)| value > most) {
                     best = Some((value, place));
                     bound = Bound::new(sides, value + 1);

@@ -72,7 +72,7 @@ impl Default for Facts {
 pub enum Recognizes {
     /// None.
     Nothing,
-    /// Those of the requested sides.
+    /// Submeshes of the requested sides.
     AsNamed,
     /// Those of the requested sides, if the request keeps its orientation.
     AsNamedIfFixed,

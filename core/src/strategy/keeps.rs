@@ -63,4 +63,4 @@ impl Keeps for Bounds {
 }
 
 /// Searches that are known to find nothing.
-impl Keeps for crate::search::failed::Failed {}
+impl Keeps for crate::search::failed_searches::FailedSearches {}

@@ -27,9 +27,9 @@
 //!    once, in the order of (y1, x1, y2, x2). If there is only one, it is chosen.
 //! 2. T* is the largest T from 1 to min(3, k) with 4 S(T) <= E, or 1 if none has. At most
 //!    max(4, floor(E / S(T*))) candidates are kept, those of the largest boundary value (see
-//!    `busy-list`). Of equal ones the first in order are kept.
+//!    `busy-list`), and among equal values the first in order.
 //! 3. T is the largest number from 1 to min(3, k) with count * S(T) <= E. If there is none, T is 1
-//!    and only the floor(E / count) - 1 largest jobs leave. Of equally large ones those leave that
+//!    and only the floor(E / count) - 1 largest jobs leave, among equally large ones the jobs that
 //!    were granted first.
 //! 4. For every set of t <= T jobs that have left and every candidate that is placed, the
 //!    candidate's score grows by floor(2^(16 + t) / ((K - t) C(K, t))) times the value of the
@@ -97,7 +97,7 @@
 //!   `(i / b^d mod b + 1) S / b` along dimension d of side S, at least 1. These are quarters in
 //!   three dimensions.
 //! - What a candidate leaves of a box is as long as the box in all dimensions but one, where it is
-//!   the longest arc that the candidate does not meet. Of a whole ring one arc is left.
+//!   the longest arc that the candidate does not meet. What is left of a whole ring is one arc.
 //!
 //! `search/maximal.rs` finds the maximal free boxes.
 //!

@@ -31,11 +31,11 @@
 //!
 //! A candidate replaces an earlier one only if its score is lower. Free processors are centres in
 //! the order of their numbers. The centres of `mm` are taken with x outermost, then y, then z, each
-//! coordinate in the order in which it first appears among the free processors by number. Of equal
-//! L1 distances the lower x comes first, then the lower y, then the lower z. Of equal L-infinity
-//! distances on a two-dimensional mesh those on the left side come first, then those on the lower,
-//! the upper and the right side, each ascending and without corners; then the corners, lower left,
-//! upper left, lower right and upper right.
+//! coordinate in the order in which it first appears among the free processors by number. At
+//! equal L1 distances the lower x comes first, then the lower y, then the lower z. At equal
+//! L-infinity distances on a two-dimensional mesh the processors on the left side come first, then
+//! those on the lower, the upper and the right side, each ascending and without corners; then the
+//! corners, lower left, upper left, lower right and upper right.
 //!
 //! # Differences from that code
 //!

@@ -14,7 +14,7 @@
 //!
 //! The following is the choice of this project. A request is refused if fewer than a * b processors
 //! are free. Each part is tried as it is and then turned, unless the request forbids rotation. The
-//! larger part comes first. Of a square the height is split. Best fit takes the place whose base
+//! larger part comes first. A square is split by its height. Best fit takes the place whose base
 //! node has the most busy neighbours, the first of those, as the strategy `best-fit`. A job of
 //! fewer processors than its sides have holds all a * b of them, as with the contiguous strategies.
 //!
@@ -73,8 +73,8 @@
 use super::{Draft, Request, Site, Workspace};
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
+use crate::search::busy_sides::BusySides;
 use crate::search::columns::Scratch;
-use crate::search::contact::Contacts;
 use crate::search::rectangles::{all_bases, first_fit};
 use crate::word::Word;
 
@@ -132,7 +132,7 @@ impl Parts<'_, '_, '_> {
             Fit::First => first_fit(copy, sides, Scratch::Blank(self.scratch), self.draft),
             Fit::Best => {
                 let bases = all_bases(copy, sides, self.scratch).iter().copied();
-                Contacts::with_busy(copy.busy_rows(), copy.stride()).best(bases)
+                BusySides::with_busy(copy.busy_rows(), copy.stride()).best(bases)
             }
         }
     }

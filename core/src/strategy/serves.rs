@@ -101,7 +101,7 @@ impl Serves {
                     || grid.dimensions() == 3 && !(grid.wraps(0) || grid.wraps(1) || grid.wraps(2))
             }
             Serves::HilbertCurve => curve_bits(grid) <= CURVE_BITS_MAX,
-            // That takes a description.
+            // These machines have a description.
             Serves::Cubes | Serves::Placements => false,
         }
     }

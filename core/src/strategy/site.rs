@@ -34,7 +34,7 @@ impl<'a> Site<'a> {
         }
     }
 
-    /// The same, where only the answer counts.
+    /// The site for a question: only the answer counts.
     pub(crate) const fn asking(self) -> Self {
         Site {
             is_question: true,
@@ -42,7 +42,7 @@ impl<'a> Site<'a> {
         }
     }
 
-    /// The same with an outlook on the jobs of the machine.
+    /// The site with an outlook on the jobs of the machine.
     pub(crate) const fn seeing(
         self,
         machine: &'a Occupancy<'a>,

@@ -47,7 +47,7 @@ macro_rules! table {
             /// First fit.
             FirstFit = "first-fit" {
                 decides: {
-                    facts: { recognizes: AsNamed, blocks_unmarked: few_for_first_fit(grid) },
+                    facts: { recognizes: AsNamed, blocks_unmarked: unmarked_max(grid) },
                     keeps: Bounds = Bounds, demand: as_named, place: first(AsNamed),
                 },
                 aliases: ["ff"], serves: AnyGrid, complete: false, holds: OneBlock, needs: Scratch,
@@ -60,7 +60,7 @@ macro_rules! table {
             /// Adaptive scan.
             AdaptiveScan = "adaptive-scan" {
                 decides: {
-                    facts: { recognizes: AnyOrientation, blocks_unmarked: few_for_first_fit(grid) },
+                    facts: { recognizes: AnyOrientation, blocks_unmarked: unmarked_max(grid) },
                     keeps: Bounds = Bounds, demand: in_any_order, place: first(AnyOrder),
                 },
                 aliases: ["as"], serves: AnyGrid, complete: true, holds: OneBlock, needs: Scratch,
@@ -146,7 +146,7 @@ macro_rules! table {
             /// Fixed orientation.
             FixedOrientation = "fixed-orientation" {
                 decides: {
-                    facts: { recognizes: AlongLonger, blocks_unmarked: few_for_first_fit(grid) },
+                    facts: { recognizes: AlongLonger, blocks_unmarked: unmarked_max(grid) },
                     keeps: Bounds = Bounds,
                     demand: first_fitting(along_longer), place: first(of(along_longer)),
                 },
@@ -158,7 +158,7 @@ macro_rules! table {
             /// Flexible folding.
             FlexFold = "flex-fold" {
                 decides: {
-                    facts: { recognizes: AnyOrientation, blocks_unmarked: few_for_first_fit(grid) },
+                    facts: { recognizes: AnyOrientation, blocks_unmarked: unmarked_max(grid) },
                     keeps: Bounds = Bounds, demand: first_fitting(folds), place: first(of(folds)),
                 },
                 aliases: ["flex"], serves: Mesh, complete: true, holds: OneBlock, needs: Scratch,
@@ -169,7 +169,7 @@ macro_rules! table {
             /// All shapes first fit.
             AllShapes = "all-shapes" {
                 decides: {
-                    facts: { recognizes: AnyOrientation, blocks_unmarked: few_for_first_fit(grid) },
+                    facts: { recognizes: AnyOrientation, blocks_unmarked: unmarked_max(grid) },
                     keeps: Bounds = Bounds,
                     demand: first_fitting(all_shapes), place: first(of(all_shapes)),
                 },
@@ -184,7 +184,8 @@ macro_rules! table {
             /// Extended tree collapsing, complete.
             TreeCollapsing = "tree-collapsing" {
                 decides: {
-                    facts: { recognizes: AnyOrientation }, keeps: Failed = Failed::default(),
+                    facts: { recognizes: AnyOrientation },
+                    keeps: FailedSearches = FailedSearches::default(),
                     demand: in_every_order, place: place(requested),
                 },
                 aliases: ["tc"], serves: AnyGrid, complete: true,
@@ -195,7 +196,7 @@ macro_rules! table {
             /// Extended tree collapsing, as printed.
             TreeCollapsingPrinted = "tree-collapsing-printed" {
                 decides: {
-                    keeps: Failed = Failed::default(),
+                    keeps: FailedSearches = FailedSearches::default(),
                     demand: left_to_right, place: place_left_to_right,
                 },
                 aliases: [], serves: AnyGrid, complete: false, holds: OneBlock, needs: TwiceScratch,
@@ -205,7 +206,7 @@ macro_rules! table {
             /// Free list.
             FreeList = "free-list" {
                 decides: {
-                    keeps: Failed = Failed::default(),
+                    keeps: FailedSearches = FailedSearches::default(),
                     demand: of_other(rounded), place: place(rounded),
                 },
                 aliases: [], serves: PowerOfTwoCube, complete: false,
@@ -217,7 +218,8 @@ macro_rules! table {
             /// Sniffing.
             Sniffing = "sniffing" {
                 decides: {
-                    keeps: Failed = Failed::default(), demand: of_other(cubic), place: place_cubic,
+                    keeps: FailedSearches = FailedSearches::default(),
+                    demand: of_other(cubic), place: place_cubic,
                 },
                 aliases: [], serves: Cube, complete: false, holds: OneBlock, needs: TwiceScratch,
                 lays: Box { turns: true, rings: false },
@@ -227,7 +229,7 @@ macro_rules! table {
             /// k-ary partner.
             Partner = "partner" {
                 decides: {
-                    keeps: Failed = Failed::default(),
+                    keeps: FailedSearches = FailedSearches::default(),
                     demand: whole_dimensions, place: place_whole_dimensions,
                 },
                 aliases: [], serves: Cube, complete: false, holds: OneBlock, needs: TwiceScratch,

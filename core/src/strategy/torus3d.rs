@@ -8,10 +8,10 @@
 //! A *placement* is a box with a list of anchors ([`Placement`]). Along an axis of side L the
 //! anchors are seed, seed + spacing, .. modulo L until the seed returns; all anchors of a placement
 //! are taken with x outermost and z innermost. A request names a number of processors, which must
-//! be that of a placement. Of the free anchors of the first placement of this number that has one,
-//! it gets the one that breaks the fewest free anchors of the next larger placement; ties by order.
-//! Where a number has several placements, a later one is taken only if none of the earlier ones is
-//! free.
+//! be that of a placement. Among the free anchors of the first placement of this number that has
+//! one, the job gets the one that breaks the fewest free anchors of the next larger placement; ties
+//! by order. Where a number has several placements, a later one is taken only if none of the
+//! earlier ones is free.
 //!
 //! # Differences from the source
 //!
@@ -98,7 +98,7 @@ pub(super) fn place(
         draft.poll();
         site.occupancy.is_free(*block)
     };
-    // They are sorted by volume.
+    // Placements are sorted by volume.
     let larger = placements.iter().find(|of| of.volume() > wanted);
     let mut best: Option<(u32, Block)> = None;
     for placement in placements.iter().filter(|of| of.volume() == wanted) {

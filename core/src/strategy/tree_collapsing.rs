@@ -71,7 +71,7 @@
 //!   is one, whatever the order of its extents and wherever it wraps around. Nothing is allocated
 //!   beyond the request.
 //! - As printed: not complete, although the paper says so. A subcube whose extents are the radices
-//!   in another order is not found. Of the 39 requests that a 4-ary 3-cube can be asked for, 30
+//!   in another order is not found. A 4-ary 3-cube can be asked for 39 requests, and 30 of them
 //!   have such subcubes. The smallest counter-example is a 3-ary 2-cube, since it takes two
 //!   dimensions and two different radices from 2 to k, with six free processors. The request (3, 2)
 //!   is laid along A[1] and A[0] in this order only, and refused, although the six form a subcube
@@ -148,7 +148,7 @@ use super::{Draft, Request, Site, Workspace};
 use crate::error::Refusal;
 use crate::grid::{Block, DIMENSIONS_MAX, Grid, Shape};
 use crate::notation::Notation;
-pub(super) use crate::search::failed::Failed;
+pub(super) use crate::search::failed_searches::FailedSearches;
 use crate::search::orders::Orders;
 use crate::search::tree::{Starts, first_along, first_in_tree, radices};
 
@@ -207,7 +207,7 @@ pub(super) fn cubic(request: &Request) -> Result<Shape, Refusal> {
 
 /// The first free subcube with these extents, in every order that the request allows.
 pub(super) fn place(
-    failed: &mut Failed,
+    failed: &mut FailedSearches,
     site: &Site<'_>,
     workspace: &mut Workspace<'_>,
     request: &Request,
@@ -229,7 +229,7 @@ pub(super) fn place(
 
 /// The first free subcube with the requested radices from left to right.
 pub(super) fn place_left_to_right(
-    failed: &mut Failed,
+    failed: &mut FailedSearches,
     site: &Site<'_>,
     workspace: &mut Workspace<'_>,
     request: &Request,
@@ -249,7 +249,7 @@ pub(super) fn place_left_to_right(
 
 /// The first free subcube of equal radices that does not wrap around.
 pub(super) fn place_cubic(
-    failed: &mut Failed,
+    failed: &mut FailedSearches,
     site: &Site<'_>,
     workspace: &mut Workspace<'_>,
     request: &Request,
@@ -270,7 +270,7 @@ pub(super) fn place_cubic(
 
 /// The first free subcube in the order of tree collapsing.
 fn search(
-    failed: &mut Failed,
+    failed: &mut FailedSearches,
     site: &Site<'_>,
     workspace: &mut Workspace<'_>,
     draft: &mut Draft<'_, '_>,
@@ -287,7 +287,7 @@ fn search(
 
 /// The first free subcube of whole dimensions: the lowest ones but one, and any one of the others.
 pub(super) fn place_whole_dimensions(
-    failed: &mut Failed,
+    failed: &mut FailedSearches,
     site: &Site<'_>,
     workspace: &mut Workspace<'_>,
     request: &Request,

@@ -27,7 +27,7 @@ impl<'m> Workspace<'m> {
         }
     }
 
-    /// The same memory for the machine of this description.
+    /// Notes the description of the machine.
     pub(crate) const fn describe(&mut self, machine: &'m Description) {
         self.machine = Some(machine);
     }
@@ -72,7 +72,7 @@ pub(crate) enum StrategyMemory {
         /// The number of states.
         budget: u64,
     },
-    /// The same, and 64 bits for each job, at most one for each processor.
+    /// [`StrategyMemory::Foresight`], and 64 bits for each job, at most one for each processor.
     ForesightWithEnds {
         /// The number of states.
         budget: u64,

@@ -39,7 +39,7 @@ impl<'m> AnyStrategy<'m> {
             };
         }
         let (mut refusal, mut least) = (Refusal::NotLegal, u32::MAX);
-        // Of several refusals that of the first form.
+        // The refusal of the first form that is refused.
         let mut refuse = |next| {
             if refusal == Refusal::NotLegal {
                 refusal = next;

@@ -74,7 +74,7 @@ fn sets_up_to(n: u64, t: u64) -> u64 {
 
 /// The largest number of departures, up to 3 and up to all running jobs, with which the work is
 /// within the budget: each candidate is looked at after each set of at most that many departures.
-/// It is 0 if even one departure is too many.
+/// The number is 0 if even one departure is too many.
 fn departures_max(budget: u64, running: u64, candidates: u64) -> u64 {
     let departures = 1..=DEPARTURES_MAX.min(running);
     let is_within = |&t: &u64| candidates * sets_up_to(running, t) <= budget;

@@ -43,11 +43,11 @@ pub(super) struct Expected {
     pub(super) grid: Grid,
     /// The longest length in the tables.
     longest: u16,
-    /// First the recent ones, a ring, then those that wait; `None` is none.
+    /// First the recent requests, a ring, then the waiting ones.
     wanted: [Option<Wanted>; RECENT + WAITING],
     /// The place in the ring of the next request.
     next: usize,
-    /// Those that keep their orientation.
+    /// The requests that keep their orientation.
     kept: Mask,
 }
 
@@ -128,7 +128,7 @@ impl Expected {
         }
     }
 
-    /// From which length on a request is not longer, in each table. Of none they say nothing.
+    /// From which length on a request is not longer, in each table; 0 if there is no request.
     fn lengths(&self, wanted: Option<Wanted>) -> Tuple {
         match wanted {
             None => Tuple::new(self.grid.dimensions(), |_| 0),

@@ -137,7 +137,7 @@ trait Space {
     /// The block of a running job becomes free.
     fn release(&mut self, block: Block);
 
-    /// It is busy again.
+    /// The block is busy again.
     fn take(&mut self, block: Block);
 
     /// Adds the maximal boxes that are free now and meet each of these blocks, at most three.
@@ -435,7 +435,7 @@ impl Decision<'_> {
         }
     }
 
-    /// It is there again.
+    /// The job is there again.
     fn come_back(&mut self, job: usize) {
         self.space.take(self.block(job));
     }

@@ -73,7 +73,7 @@ impl Space for Planes<'_> {
     }
 }
 
-/// These lengths and zeros behind them.
+/// The lengths, and zeros behind them.
 fn extents(lengths: impl Iterator<Item = u16>) -> [u16; FEW_DIMENSIONS_MAX] {
     let mut extents = [0; FEW_DIMENSIONS_MAX];
     extents

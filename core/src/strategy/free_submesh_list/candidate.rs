@@ -52,7 +52,7 @@ struct Candidate {
     place: Entry,
     /// The place in the list of the first submesh that it overlaps.
     first: usize,
-    /// That of the submesh in a corner of which it is.
+    /// The place in the list of the submesh in a corner of which the candidate is.
     from: usize,
 }
 
@@ -165,7 +165,7 @@ impl Best<'_> {
         let is_known = new.from == best.from && new.first == new.from;
         let start = new.first + usize::from(is_known);
         let (new, best) = (new.place, best.place);
-        // Of others all is left.
+        // An entry that meets neither place is left whole.
         let overlapped = new.overlapping().or_more(best.overlapping());
         let entries = self.list[start..].iter().map(|&cell| Entry(cell));
         let by_factors = entries

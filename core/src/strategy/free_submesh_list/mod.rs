@@ -47,10 +47,10 @@
 //!   by the number of the first node; then by the extents, the shorter first, from the highest
 //!   dimension down.
 //! - The candidates are the corners of each box of the list: along each dimension a place starts
-//!   where the box starts, or ends where it ends. Of all distinct orders of the extents, ones
-//!   included, those with the largest reservation factor against that box are candidates.
+//!   where the box starts, or ends where it ends. The extents, ones included, come in every
+//!   distinct order; those with the largest reservation factor against that box are candidates.
 //! - The reservation factor `rf(S, S')` is the size of the largest box within `S'` that does not
-//!   meet `S`. Of a whole ring one arc is left.
+//!   meet `S`. What is left of a whole ring is one arc.
 //! - Last ties go to the smallest number of the first node, then to the order in which the extents
 //!   are named, then to the first order in ascending lexicographic order.
 //! - In three and more dimensions there may be more maximal free boxes than processors. A box takes

@@ -1,21 +1,22 @@
-//! What a free place touches, for all places of a word at once.
+//! At which sides a free place touches something busy, for all places of a word at once:
+//! [`BusySides`].
 
 use crate::mesh::{Coord, Sides};
 use crate::word::{WORD_BITS, Word};
 
 /// A bitmap whose bits show what lies next to each place.
-pub(crate) struct Contacts<'a> {
+pub(crate) struct BusySides<'a> {
     bits: &'a [Word],
     stride: usize,
     /// All ones if bits that are not set touch, else zero.
     flip: Word,
 }
 
-impl<'a> Contacts<'a> {
+impl<'a> BusySides<'a> {
     /// Nodes touch the busy nodes around them, which are set, in rows of `stride` words. Nodes at a
     /// border touch it, too.
     pub(crate) fn with_busy(busy: &'a [Word], stride: usize) -> Self {
-        Contacts {
+        BusySides {
             bits: busy,
             stride,
             flip: 0,
@@ -25,7 +26,7 @@ impl<'a> Contacts<'a> {
     /// A place touches something at each side at which no other free place is next to it, since
     /// nothing is busy between two neighbour places.
     pub(crate) fn of_places(places: &'a [Word], stride: usize) -> Self {
-        Contacts {
+        BusySides {
             bits: places,
             stride,
             flip: Word::MAX,
@@ -36,7 +37,7 @@ impl<'a> Contacts<'a> {
     // A call would take half as long as the work itself.
     #[inline(always)]
     pub(crate) fn sides(&self, at: usize) -> [Word; 4] {
-        let Contacts { bits, stride, flip } = *self;
+        let BusySides { bits, stride, flip } = *self;
         let column = at % stride;
         let before = if column == 0 { !flip } else { bits[at - 1] };
         let after = if column + 1 == stride {

@@ -1,4 +1,4 @@
-//! The tree of halves of a two-dimensional mesh, and the searches in it: [`Halves`].
+//! The tree of halves of a two-dimensional mesh, and the searches in it: [`HalvedMesh`].
 //!
 //! The root is the whole mesh, whose sides are powers of two, not higher than wide. Each node is
 //! halved across its longer side, a square into left and right, down to single processors. Which
@@ -121,7 +121,7 @@ pub(crate) enum NextPart {
 }
 
 /// A search for processors in the tree of halves, for one request.
-pub(crate) struct Halves<'a, 'm> {
+pub(crate) struct HalvedMesh<'a, 'm> {
     root: Submesh,
     occupancy: &'a Occupancy<'m>,
     /// The occupancy with what is selected.
@@ -130,13 +130,13 @@ pub(crate) struct Halves<'a, 'm> {
     bases: &'a mut [Word],
 }
 
-impl<'a, 'm> Halves<'a, 'm> {
+impl<'a, 'm> HalvedMesh<'a, 'm> {
     /// The tree of a mesh whose sides are powers of two, not higher than wide. `scratch` has as
-    /// many words as the occupancy, for [`Halves::propose_parts`] twice as many.
+    /// many words as the occupancy, for [`HalvedMesh::propose_parts`] twice as many.
     pub(crate) fn new(occupancy: &'a Occupancy<'m>, scratch: &'a mut [Word]) -> Self {
         let grid = occupancy.grid();
         let (copy, bases) = occupancy.copy_in(scratch);
-        Halves {
+        HalvedMesh {
             root: Submesh::new(0, 0, grid.side(0), grid.side(1)),
             occupancy,
             copy,
@@ -177,7 +177,7 @@ impl<'a, 'm> Halves<'a, 'm> {
         parts: NextPart,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let Halves {
+        let HalvedMesh {
             root,
             occupancy,
             mut copy,

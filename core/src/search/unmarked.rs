@@ -11,9 +11,10 @@ use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::{Occupancy, PENDING_MAX};
 use crate::word::{LONG_WORDS, WORD_BITS};
 
-/// For how many blocks [`FewBlocks::first_fit`] is searched on this machine: as many as can be, but
-/// where the rows of a two-dimensional mesh have one word, the bitmap is as fast.
-pub(crate) fn few_for_first_fit(grid: &Grid) -> usize {
+/// The most blocks that stay unmarked on this machine for [`UnmarkedBlocks::first_fit`]: as many as
+/// can be, but none on a two-dimensional mesh whose rows have one word. There the bitmap is as
+/// fast.
+pub(crate) fn unmarked_max(grid: &Grid) -> usize {
     if LONG_WORDS && grid.is_plane() && grid.side(0) > WORD_BITS as u16 {
         PENDING_MAX
     } else {
@@ -21,21 +22,21 @@ pub(crate) fn few_for_first_fit(grid: &Grid) -> usize {
     }
 }
 
-/// All that is busy.
+/// The blocks, none of which is marked in the bitmap, where nothing else is busy.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct FewBlocks<'a> {
+pub(crate) struct UnmarkedBlocks<'a> {
     blocks: &'a [Block],
     mesh: Sides,
 }
 
-impl<'a> FewBlocks<'a> {
-    /// `None` where the bitmap has to be read ([`Occupancy::few_blocks`]).
+impl<'a> UnmarkedBlocks<'a> {
+    /// `None` where the bitmap has to be read ([`Occupancy::unmarked_blocks`]).
     #[inline]
     pub(crate) fn of(occupancy: &'a Occupancy<'_>) -> Option<Self> {
-        let blocks = occupancy.few_blocks()?;
+        let blocks = occupancy.unmarked_blocks()?;
         let grid = occupancy.grid();
         let mesh = Sides::new(grid.side(0), grid.side(1));
-        Some(FewBlocks { blocks, mesh })
+        Some(UnmarkedBlocks { blocks, mesh })
     }
 
     /// The blocks.

@@ -1,4 +1,4 @@
-//! Searches that need not be made again: [`Failed`].
+//! Searches that need not be made again: [`FailedSearches`].
 
 use heapless::HistoryBuf;
 
@@ -15,13 +15,13 @@ const REMEMBERED_MAX: usize = 16;
 /// waiting jobs try, one after the other, would otherwise repeat what takes longest, a search in
 /// vain: on a grid of many dimensions some hundred times.
 #[derive(Debug, Default)]
-pub(crate) struct Failed {
+pub(crate) struct FailedSearches {
     searches: HistoryBuf<(Shape, Orders), REMEMBERED_MAX>,
     /// [`Occupancy::releases`] at that time.
     releases: u64,
 }
 
-impl Failed {
+impl FailedSearches {
     /// What `search` finds, which is not called where it is known that there is nothing. Where it
     /// looks must follow from the shape and the orders.
     pub(crate) fn unless_known(
