@@ -8,7 +8,7 @@ use meshalloc::{
 };
 
 use super::count::{count, rounded};
-use super::{Ask, CUBE, Image, MESH, POD, Row};
+use super::{Ask, Image, Machines, POD, Row};
 
 /// Jobs that hold processors, or were refused, at any time of the measurement.
 const JOBS: u32 = 64;
@@ -50,7 +50,8 @@ const KINDS: [&str; 14] = [
 /// pod if it is one of [`ON_POD`].
 pub(super) fn rows(image: &Image, strategy: StrategyKind) -> Vec<Row> {
     let name = strategy.name();
-    let mut rows = vec![row(image, strategy, name, &[MESH, CUBE, POD])];
+    let Machines { mesh, cube, .. } = Machines::of(strategy);
+    let mut rows = vec![row(image, strategy, name, &[mesh, cube, POD])];
     if ON_POD.contains(&name) {
         let name = format!("{name} on 16x16x16");
         rows.push(row(image, strategy, &name, &[POD]));
@@ -167,7 +168,8 @@ fn slice(job: u32) -> Request {
 /// 64 of these jobs are as large as the machine, about.
 fn request(machine: Grid, job: u32) -> Request {
     let Some(k) = machine.radix() else {
-        let (w, h) = (1 + job * 7 % 15, 1 + job * job * 11 / 4 % 15);
+        let most = u32::from(machine.side(0)) / 4 - 1;
+        let (w, h) = (1 + job * 7 % most, 1 + job * job * 11 / 4 % most);
         return Request::submesh(w as u16, h as u16);
     };
     let n = machine.dimensions() as u32;
@@ -189,6 +191,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::measure::{MACHINES, SMALL};
 
     #[test]
     fn the_table_has_these_columns() {
@@ -199,8 +202,9 @@ mod tests {
     #[test]
     fn the_work_is_about_as_large_as_the_machine_and_has_each_kind() {
         for (machine, strategy) in [
-            (MESH, StrategyKind::FirstFit),
-            (CUBE, StrategyKind::TreeCollapsing),
+            (MACHINES.mesh, StrategyKind::FirstFit),
+            (SMALL.mesh, StrategyKind::GenAlg),
+            (MACHINES.cube, StrategyKind::TreeCollapsing),
         ] {
             let configuration = Configuration {
                 machine,
@@ -214,7 +218,8 @@ mod tests {
             let kinds: BTreeSet<_> = work.iter().map(|(kind, _)| *kind).collect();
             assert_eq!(kinds, BTreeSet::from(KINDS));
             let processors: u32 = (1..=JOBS).map(|job| request(machine, job).processors).sum();
-            assert!((3000..5500).contains(&processors), "{processors}");
+            let part = f64::from(processors) / f64::from(machine.nodes());
+            assert!((0.7..1.35).contains(&part), "{part}");
         }
     }
 }

@@ -23,20 +23,46 @@ use rayon::prelude::*;
 
 use crate::qemu::Qemu;
 
-const MESH: Grid = match Grid::mesh(&[64, 64]) {
-    Ok(mesh) => mesh,
-    Err(_) => panic!("64 x 64 is a mesh"),
-};
-/// Of as many processors as the mesh, for strategies that do not serve that.
-const CUBE: Grid = match Cube::new(2, 12) {
-    Ok(cube) => cube.grid(),
-    Err(_) => panic!("2^12 is a cube"),
-};
-/// The same with long rings.
-const TORUS: Grid = match Cube::new(16, 3) {
-    Ok(cube) => cube.grid(),
-    Err(_) => panic!("16^3 is a cube"),
-};
+/// The machines of a measurement.
+struct Machines {
+    mesh: Grid,
+    /// Long rings.
+    torus: Grid,
+    /// Many dimensions, for strategies that do not serve a mesh.
+    cube: Grid,
+}
+
+const MACHINES: Machines = Machines::new(64, 16, 12);
+/// For strategies that look at each pair of free processors.
+const SMALL: Machines = Machines::new(16, 6, 8);
+
+impl Machines {
+    /// A square mesh of this side, a torus of three dimensions, and a cube of radix 2.
+    const fn new(mesh: u16, torus: u16, dimensions: u8) -> Machines {
+        let (Ok(mesh), Ok(torus), Ok(cube)) = (
+            Grid::mesh(&[mesh, mesh]),
+            Cube::new(torus, 3),
+            Cube::new(2, dimensions),
+        ) else {
+            panic!("a side or a number of dimensions is wrong");
+        };
+        Machines {
+            mesh,
+            torus: torus.grid(),
+            cube: cube.grid(),
+        }
+    }
+
+    /// The machines on which this strategy is measured.
+    fn of(strategy: StrategyKind) -> Machines {
+        use StrategyKind::{GenAlg, Mc1x1, Mm};
+        if matches!(strategy, GenAlg | Mm | Mc1x1) {
+            SMALL
+        } else {
+            MACHINES
+        }
+    }
+}
 
 /// The pod that images for a described machine serve.
 const POD: Grid = match Grid::torus(&[16, 16, 16]) {

@@ -6,7 +6,7 @@ use meshalloc::{Change, Configuration, Flags, JobId, Request, SchedulerKind, Str
 use rayon::prelude::*;
 
 use super::count::{Counter, Spread, count};
-use super::{Ask, Image, MESH, Row};
+use super::{Ask, Image, MACHINES, Row};
 
 const BUDGETS: [u64; 3] = [16, 32, 64];
 /// Jobs that run when a decision is made.
@@ -88,7 +88,7 @@ fn measure(
     next: impl Fn(&mut Script<'_>),
 ) -> Spread {
     let configuration = Configuration {
-        machine: MESH,
+        machine: MACHINES.mesh,
         strategy,
         scheduler,
     };

@@ -12,7 +12,7 @@ use meshalloc_firmware::ClientError;
 use meshalloc_firmware::protocol::Origin;
 
 use super::commands::work;
-use super::{CUBE, Image, MESH, POD, Row, Running, TORUS};
+use super::{Image, Machines, POD, Row, Running};
 
 const PAINT: u8 = 0xa5;
 
@@ -26,7 +26,8 @@ pub(super) fn row(image: &Image, strategy: StrategyKind, scheduler: SchedulerKin
     let loader = format!("loader,file={file},addr={end:#x},force-raw=on");
     let mut running = image.start(&["-device", &loader]);
     let mut deepest = 0;
-    for machine in [MESH, TORUS, CUBE, POD] {
+    let Machines { mesh, torus, cube } = Machines::of(strategy);
+    for machine in [mesh, torus, cube, POD] {
         if machine == POD && deepest > 0 {
             continue;
         }
