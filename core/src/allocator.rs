@@ -183,7 +183,8 @@ impl<'m> Allocator<'m> {
     ///
     /// # Errors
     ///
-    /// Those of [`Allocator::demand`], `TooFewFree`, `Fragmented`, or `TableFull` if there is no
+    /// Those of [`Allocator::demand`]; `NeverFits` also if the request needs processors that are
+    /// absent ([`Description::with_absent`]); `TooFewFree`, `Fragmented`, or `TableFull` if there is no
     /// room for as many blocks. Then nothing has changed but what a strategy knows of the latest
     /// requests ([`StrategyKind::LeastExpectedBlocking`]).
     ///
@@ -430,7 +431,20 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         let unmarked_max = self.strategy.facts().blocks_unmarked;
         self.occupancy.clear(grid, unmarked_max);
         self.pool.clear(grid.nodes() as usize);
+        for block in self.absent() {
+            self.occupancy.mark_faulty(block);
+        }
         self.strategy.rebuild(&self.occupancy);
+    }
+
+    /// The blocks of the machine in which there are no processors.
+    pub(crate) fn absent<'a>(&self) -> impl Iterator<Item = Block> + use<'a, 'm, S>
+    where
+        S: 'a,
+    {
+        let description: Option<&'a Description> = self.strategy.description();
+        let description = description.filter(|_| Description::BUILT).into_iter();
+        description.flat_map(Description::absent_blocks)
     }
 
     /// Which processors are busy.
@@ -463,10 +477,43 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         demand_on(&self.strategy, self.occupancy.grid(), request)
     }
 
+    /// Whether the machine lacks processors.
+    #[inline(always)]
+    pub(crate) fn is_any_absent(&self) -> bool {
+        Description::BUILT && self.absent().next().is_some()
+    }
+
+    /// Whether this request, whose demand is known, could be granted while only absent
+    /// processors are busy. O(words), and a search.
+    ///
+    /// # Errors
+    ///
+    /// `NeverFits`.
+    #[inline(never)]
+    pub(crate) fn check_present(
+        &mut self,
+        request: &Request,
+        demand: u32,
+        pause: Option<&Pause<'_, 'm>>,
+    ) -> Result<(), Refusal> {
+        let absent = self.absent();
+        let mut supposition = self.suppose().pausing(pause.copied());
+        supposition.give_back_all();
+        absent.for_each(|block| supposition.occupy_block(block));
+        if supposition.fits_demand(request, demand) {
+            Ok(())
+        } else {
+            Err(Refusal::NeverFits)
+        }
+    }
+
     /// What the strategy finds for a request that has just arrived.
     #[inline]
     fn search(&mut self, request: &Request) -> Result<Chain, Refusal> {
         let demand = self.demand(request)?;
+        if self.is_any_absent() {
+            self.check_present(request, demand, None)?;
+        }
         self.strategy.arrived(request);
         self.find(request, demand, None, None)
     }
@@ -645,8 +692,8 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     }
 
     /// Marks the processors of a block of the machine as working again. Those that are held stay
-    /// busy. Returns how many were faulty before. A block that is not within the machine changes
-    /// nothing and returns 0.
+    /// busy, as do those that are absent ([`Description::with_absent`]). Returns how many were
+    /// faulty before. A block that is not within the machine changes nothing and returns 0.
     ///
     /// # Time complexity
     ///
@@ -673,7 +720,13 @@ impl<'m, S: Strategy> Allocator<'m, S> {
             self.occupancy.mark_faulty(block)
         } else {
             self.suppose_held_near(block, jobs, pause);
-            self.occupancy.clear_faulty(block, &self.supposed)
+            let mut changed = self.occupancy.clear_faulty(block, &self.supposed);
+            for absent in self.absent() {
+                if self.occupancy.grid().overlap(absent, block) {
+                    changed -= self.occupancy.mark_faulty(absent);
+                }
+            }
+            changed
         };
         if self.occupancy.free() != before {
             let poll = || Pause::poll(pause, &self.occupancy, &self.pool);

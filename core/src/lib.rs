@@ -73,7 +73,7 @@ pub use grid::{
     Block, DIMENSIONS_MAX, FormattedBlock, Grid, GridError, GridTextError, MESH_SIDE_MAX,
     NODES_MAX, Shape, ShapeError, Tuple,
 };
-pub use machine::{Description, DescriptionError, Placement, Slice, SliceRule};
+pub use machine::{Description, DescriptionError, Hole, Placement, Slice, SliceRule};
 pub use mesh::{Coord, Mesh, MeshSidesError, Sides, Submesh, SubmeshError};
 pub use message::{
     Answer, Capacity, Change, Configuration, Counts, Event, EventKind, FaultReport, JobState,

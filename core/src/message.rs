@@ -345,18 +345,18 @@ wire! {
         pub nodes: u32,
         /// The bits; those past the last processor are 0.
         pub busy: Vec<u8, OCCUPANCY_BYTES_MAX>,
-        /// In the same order, 1 = faulty.
+        /// In the same order, 1 = faulty or absent.
         pub faulty: Vec<u8, OCCUPANCY_BYTES_MAX>,
     }
 
     /// The machine and its jobs in numbers.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct Statistics {
-        /// Processors in the machine.
+        /// Processors in the machine, without those that are absent.
         pub nodes: u32,
         /// Processors neither held nor faulty.
         pub free: u32,
-        /// Faulty processors.
+        /// Faulty processors, without those that are absent.
         pub faulty: u32,
         /// Jobs that wait.
         pub waiting: u32,

@@ -88,6 +88,11 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
         Ok(())
     }
 
+    /// Supposes that nothing is held, and nothing faulty.
+    pub(crate) fn give_back_all(&mut self) {
+        self.supposed.clear(*self.occupancy.grid(), 0);
+    }
+
     /// Gives back the blocks of a chain, none of which was given back or occupied here before.
     pub(crate) fn give_back_blocks(&mut self, blocks: Chain) {
         for block in self.pool.iter(blocks) {

@@ -339,10 +339,12 @@ impl<'a, 'm> View<'a, 'm> {
 
     /// What has happened so far.
     pub fn statistics(&self) -> Statistics {
+        let absent = self.description();
+        let absent = absent.map_or(0, Description::absent_processors);
         Statistics {
-            nodes: self.occupancy.grid().nodes(),
+            nodes: self.occupancy.grid().nodes() - absent,
             free: self.occupancy.free(),
-            faulty: self.occupancy.faulty_count(),
+            faulty: self.occupancy.faulty_count() - absent,
             waiting: self.jobs.waiting_len(),
             running: self.jobs.running_len(),
             counts: *self.status.counts,

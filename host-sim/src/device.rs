@@ -1,15 +1,15 @@
 //! `device`: a controller at the end of a line, one command at a time: its state, its jobs, its
 //! faults. Jobs and configuration stay when the command ends.
 
-use std::fmt;
 use std::io::Write;
+use std::num::NonZeroU64;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
 use meshalloc::{
     Answer, Block, Change, Configuration, Description, Error, Event, EventKind, JobId, JobState,
-    Outcome, Query,
+    Outcome, Query, Request,
 };
 use meshalloc_firmware::client::{Client, ClientError, Endpoint, Line, Options, serial_ports};
 use meshalloc_firmware::protocol::Greeting;
@@ -76,14 +76,18 @@ enum Command {
     },
     /// Submit a job: it is granted processors or waits
     ///
-    /// For example: submit 7 4x3, submit 8 chips=16, submit 9 4x4 est=60000 lease=90000
+    /// For example: submit 7 4x3, submit 8 chips=16, submit 9 4x4 --estimate 1h --lease 90m
     Submit {
         /// Its name, a number that no other job has
         job: u32,
-        /// The shape, or chips=N for N processors in any legal shape; est=MS, the estimated run
-        /// time, and lease=MS, after which it is released, in milliseconds
-        #[arg(required = true, value_name = "SHAPE")]
-        request: Vec<String>,
+        /// The shape, or chips=N for N processors in any legal shape
+        shape: String,
+        /// The estimated run time, seconds or with a unit such as 90m
+        #[arg(long, value_name = "TIME", value_parser = milliseconds)]
+        estimate: Option<NonZeroU64>,
+        /// The time after which the job is released by itself
+        #[arg(long, value_name = "TIME", value_parser = milliseconds)]
+        lease: Option<NonZeroU64>,
     },
     /// Release a job, which gives its processors back or waits no more
     Release {
@@ -226,17 +230,29 @@ impl<'d> Device<'_, 'd> {
                 strategy,
                 scheduler,
             } => self.configure(machine, strategy.as_deref(), scheduler.as_deref()),
-            Command::Submit { job, request } => {
-                let change = self.parsed("alloc", job, request)?;
-                self.change(&change)
+            Command::Submit {
+                job,
+                shape,
+                estimate,
+                lease,
+            } => {
+                let mut request = self.request(shape)?;
+                if let Some(estimate) = estimate {
+                    request = request.with_estimate(estimate.get());
+                }
+                self.change(&Change::Submit {
+                    job: JobId(*job),
+                    request,
+                    lease: *lease,
+                })
             }
             Command::Release { job } => self.change(&Change::Release { job: JobId(*job) }),
             Command::Fail { at } => {
-                let change = self.parsed("fault", "", at)?;
+                let change = self.parsed("fault", at)?;
                 self.change(&change)
             }
             Command::Repair { at } => {
-                let change = self.parsed("repair", "", at)?;
+                let change = self.parsed("repair", at)?;
                 self.change(&change)
             }
             Command::Reset => self.change(&Change::Reset),
@@ -250,18 +266,20 @@ impl<'d> Device<'_, 'd> {
     }
 
     /// The change of these words, which are an operation of `replay`.
-    fn parsed(
-        &self,
-        operation: &str,
-        job: impl fmt::Display,
-        words: &[String],
-    ) -> Result<Change, Failure> {
-        let line = format!("{operation} {job} {}", words.join(" "));
+    fn parsed(&self, operation: &str, words: &[String]) -> Result<Change, Failure> {
+        let line = format!("{operation} {}", words.join(" "));
         let parsed = replay::parse(line.as_bytes(), self.configuration.machine);
         match parsed {
             Ok(Some(change)) => Ok(change),
             Ok(None) => Err("no operation".to_owned().into()),
             Err(reason) => Err(reason.into()),
+        }
+    }
+
+    fn request(&self, shape: &str) -> Result<Request, Failure> {
+        match self.parsed("alloc 0", &[shape.to_owned()])? {
+            Change::Submit { request, .. } => Ok(request),
+            _ => Err("no shape".to_owned().into()),
         }
     }
 
@@ -338,9 +356,15 @@ impl<'d> Device<'_, 'd> {
                 self.print(&text, &object)?;
             }
             (_, Ok(Outcome::Faults(report))) => {
-                let mut text = format!("{} changed", counted(report.changed, "processor"));
+                let processors = counted(report.changed, "processor");
+                let mut text = if matches!(change, Change::MarkFaulty { .. }) {
+                    format!("{processors} became faulty")
+                } else {
+                    format!("{processors} repaired")
+                };
                 if report.jobs > 0 {
-                    text += &format!("; {} on them", counted(report.jobs, "job"));
+                    let jobs = counted(report.jobs, "job");
+                    text += &format!("; {jobs} on the block, still running");
                 }
                 let object = json!({"changed": report.changed, "jobs": report.jobs});
                 self.print(&text, &object)?;
@@ -406,6 +430,13 @@ impl<'d> Device<'_, 'd> {
         }
         Ok(())
     }
+}
+
+/// A time as the controller's clock counts it.
+fn milliseconds(text: &str) -> Result<NonZeroU64, String> {
+    let time = names::time(text)? * 1e3;
+    let time = NonZeroU64::new(time.round() as u64);
+    time.ok_or_else(|| "expected at least a millisecond".to_owned())
 }
 
 fn refused(error: &Error) -> Failure {

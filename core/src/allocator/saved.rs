@@ -99,7 +99,7 @@ impl<'m> Allocator<'m> {
             let free = self.pool.free_cells();
             to.put_numbers(free.map(|cell| (cell, Some(self.tickets.ticket(cell)))));
             to.begin(ItemKind::Faults);
-            let faulty = self.occupancy.faulty_nodes();
+            let faulty = self.faulty_present();
             to.put_numbers(faulty.map(|node| (node.0, None)));
             to.begin(ItemKind::Strategy);
             self.strategy.save(to);
@@ -185,6 +185,14 @@ impl<S: Strategy> Allocator<'_, S> {
             consistent(unit.is_some_and(|unit| self.occupancy.mark_faulty(unit) == 1))?;
         }
         Ok(())
+    }
+
+    /// The faulty processors, without those that are absent.
+    pub(crate) fn faulty_present(&self) -> impl Iterator<Item = NodeId> {
+        let grid = *self.occupancy.grid();
+        let is_absent = move |node| self.absent().any(|block| grid.holds(block, node));
+        let faulty = self.occupancy.faulty_nodes();
+        faulty.filter(move |&node| !is_absent(node))
     }
 
     /// All busy processors are restored: the strategy begins with this occupancy.

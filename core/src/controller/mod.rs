@@ -593,7 +593,7 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
         on_commit: Option<OnCommit<'_>>,
     ) -> Result<Slot, Error> {
         let now = self.clock.max(now);
-        let (demand, cell) = match self.vacancy(job, request) {
+        let (demand, cell) = match self.vacancy(job, request, pauses) {
             Ok(vacancy) => vacancy,
             Err(refusal) => return Err(self.refused(refusal, request)),
         };
@@ -641,9 +641,22 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
 
     /// What the request demands, and where its name goes in the table.
     #[inline(always)]
-    fn vacancy(&self, job: JobId, request: &Request) -> Result<(u32, Cell), Refusal> {
+    fn vacancy(
+        &mut self,
+        job: JobId,
+        request: &Request,
+        pauses: Option<&Pauses<'_>>,
+    ) -> Result<(u32, Cell), Refusal> {
         let demand = self.allocator.demand(request)?;
-        Ok((demand, self.jobs.cell_for(job)?))
+        let cell = self.jobs.cell_for(job)?;
+        if self.allocator.is_any_absent() {
+            let (_, world) = self.world(pauses);
+            let pause = Pause::with_jobs(world.pauses, world.jobs);
+            world
+                .allocator
+                .check_present(request, demand, pause.as_ref())?;
+        }
+        Ok((demand, cell))
     }
 
     /// Removes a job. Returns the number of processors that it held.

@@ -207,7 +207,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
         to.begin(ItemKind::FreeSlots);
         to.put_numbers(self.jobs.save_free().map(|slot| (slot, None)));
         to.begin(ItemKind::Faults);
-        let faulty = self.occupancy().faulty_nodes();
+        let faulty = self.allocator.faulty_present();
         to.put_numbers(faulty.map(|node| (node.0, None)));
         to.begin(ItemKind::Strategy);
         self.strategy().save(to);

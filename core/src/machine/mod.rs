@@ -13,6 +13,7 @@
 //! configuration pages (2023 to 2026) for the legal shapes of [`Description::preset`].
 
 mod forms;
+mod hole;
 mod largest;
 pub(crate) mod parts;
 mod presets;
@@ -23,6 +24,7 @@ mod slice;
 #[cfg(feature = "least-expected-blocking")]
 pub(crate) use forms::may_turn;
 pub(crate) use forms::{Layouts, demanded_rings};
+pub use hole::{HOLES_MAX, Hole};
 pub(crate) use largest::largest_box;
 pub(crate) use parts::parts;
 pub use ranks::Ranks;
@@ -31,7 +33,7 @@ pub use slice::Slice;
 
 use crate::error::{NEAREST_MAX, Refusal};
 pub use crate::grid::DESCRIBED_MAX;
-use crate::grid::{Grid, Shape, next_order};
+use crate::grid::{Block, Grid, Shape, next_order};
 use crate::request::{Flags, Request};
 use crate::texts::texts;
 
@@ -176,6 +178,10 @@ pub struct Description {
     chips_max: u32,
     placements: [Placement; PLACEMENTS_MAX],
     placements_len: u16,
+    holes: [Hole; HOLES_MAX],
+    holes_len: u16,
+    /// Invariant: the number of processors in the holes.
+    absent: u32,
 }
 
 /// Why there is no such description.
@@ -191,11 +197,15 @@ pub enum DescriptionError {
     TooManyShapes,
     /// There are more placements than [`PLACEMENTS_MAX`].
     TooManyPlacements,
+    /// There are more holes than [`HOLES_MAX`].
+    TooManyHoles,
     /// A side of the machine is not a multiple of the cube's.
     CubeSide,
     /// A placement or its spacing is longer than a side of the machine, its seed is outside, or it
     /// wraps around where the machine does not.
     Placement,
+    /// A hole is not within the machine, or overlaps another, or no processor is left.
+    Hole,
 }
 
 texts! { DescriptionError: {
@@ -204,10 +214,13 @@ texts! { DescriptionError: {
     DescriptionError::NoSide => "a side is 0, expected at least 1";
     DescriptionError::TooManyShapes => "more than 16 shapes";
     DescriptionError::TooManyPlacements => "more than 256 placements, or 16 without `alloc`";
+    DescriptionError::TooManyHoles => "more than 256 boxes, or 16 without `alloc`";
     DescriptionError::CubeSide => "a side of the machine is not a multiple of the cube's side";
     DescriptionError::Placement =>
         "a placement or its spacing is longer than a side of the machine, its seed is outside, or \
          it wraps around where the machine does not";
+    DescriptionError::Hole =>
+        "a box is not within the machine, or overlaps another, or no processor is left";
 } }
 
 /// Evaluates a `Result` in a constant function, or returns its error.
@@ -244,6 +257,9 @@ impl Description {
             chips_max: grid.nodes(),
             placements: [Placement::UNUSED; PLACEMENTS_MAX],
             placements_len: 0,
+            holes: [Hole::UNUSED; HOLES_MAX],
+            holes_len: 0,
+            absent: 0,
         })
     }
 
@@ -400,6 +416,60 @@ impl Description {
         Ok(self)
     }
 
+    /// The same machine without the processors in these boxes. They are busy for ever: a request
+    /// that would need one of them on an otherwise empty machine can never be granted
+    /// ([`Refusal::NeverFits`]), they are not counted as faulty, and they cannot be repaired.
+    ///
+    /// # Errors
+    ///
+    /// `TooManyHoles`, `Hole`.
+    ///
+    /// ```
+    /// use meshalloc::storage::{HeapStorage, Needs};
+    /// use meshalloc::{Allocator, Description, Grid, Hole, Refusal, Request, StrategyKind};
+    ///
+    /// let grid = Grid::mesh(&[8, 8])?;
+    /// let machine = Description::new(grid)?.with_absent(&[Hole::new(&[3, 3], &[2, 2])?])?;
+    /// assert_eq!(machine.processors(), 60);
+    ///
+    /// let strategy = StrategyKind::FirstFit;
+    /// let mut storage = HeapStorage::new(Needs::of(strategy, &grid, 10), 0);
+    /// let memory = storage.allocator_memory().describing(&machine);
+    /// let mut allocator = Allocator::new(memory, grid, strategy)?;
+    /// assert_eq!(allocator.occupancy().free(), 60);
+    /// assert_eq!(allocator.allocate(&Request::submesh(4, 4)).unwrap_err(), Refusal::NeverFits);
+    /// assert!(allocator.allocate(&Request::submesh(8, 3)).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub const fn with_absent(mut self, holes: &[Hole]) -> Result<Description, DescriptionError> {
+        if holes.len() > HOLES_MAX {
+            return Err(DescriptionError::TooManyHoles);
+        }
+        self.holes = [Hole::UNUSED; HOLES_MAX];
+        self.absent = 0;
+        let mut at = 0;
+        while at < holes.len() {
+            if !holes[at].is_within(&self.grid) {
+                return Err(DescriptionError::Hole);
+            }
+            let mut other = 0;
+            while other < at {
+                if holes[at].overlaps(&holes[other]) {
+                    return Err(DescriptionError::Hole);
+                }
+                other += 1;
+            }
+            self.holes[at] = holes[at];
+            self.absent += holes[at].processors();
+            at += 1;
+        }
+        if self.absent == self.grid.nodes() {
+            return Err(DescriptionError::Hole);
+        }
+        self.holes_len = holes.len() as u16;
+        Ok(self)
+    }
+
     /// The grid.
     pub const fn grid(&self) -> &Grid {
         &self.grid
@@ -435,6 +505,28 @@ impl Description {
     /// The most processors of a slice.
     pub const fn chips_max(&self) -> u32 {
         self.chips_max
+    }
+
+    /// The boxes in which there are no processors.
+    pub fn absent(&self) -> &[Hole] {
+        &self.holes[..usize::from(self.holes_len)]
+    }
+
+    /// The same as blocks of the grid.
+    pub fn absent_blocks(&self) -> impl Iterator<Item = Block> + use<'_> {
+        self.absent()
+            .iter()
+            .filter_map(|hole| hole.block(&self.grid))
+    }
+
+    /// The number of processors in them.
+    pub const fn absent_processors(&self) -> u32 {
+        self.absent
+    }
+
+    /// The number of processors that are there.
+    pub const fn processors(&self) -> u32 {
+        self.grid.nodes() - self.absent
     }
 
     /// The places of [`StrategyKind::Torus3d`](crate::StrategyKind::Torus3d), those with the fewest
@@ -526,6 +618,10 @@ impl Description {
                 spacing,
             } = placement;
             let numbers = dims.iter().chain(seed).chain(spacing);
+            numbers.for_each(|&number| add(number.into()));
+        }
+        for hole in self.absent() {
+            let numbers = hole.start().iter().chain(hole.sides());
             numbers.for_each(|&number| add(number.into()));
         }
         hash.max(1)

@@ -254,6 +254,13 @@ impl Strategy for AnyStrategy<'_> {
         self.facts
     }
 
+    fn description<'a>(&self) -> Option<&'a Description>
+    where
+        Self: 'a,
+    {
+        self.machine()
+    }
+
     #[inline]
     fn demand(&self, grid: &Grid, request: &Request) -> Result<u32, Refusal> {
         if self.is_ruled(request) {
@@ -316,13 +323,6 @@ impl Strategy for AnyStrategy<'_> {
 
 impl ServedStrategy for AnyStrategy<'_> {
     const IS_CHECKED: bool = false;
-
-    fn description<'a>(&self) -> Option<&'a Description>
-    where
-        Self: 'a,
-    {
-        self.machine()
-    }
 
     fn gives(&self, grid: &Grid, block: Block) -> bool {
         let begins_where_it_may = self.workspace.rule().is_none_or(|rule| {

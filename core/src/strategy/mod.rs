@@ -76,6 +76,14 @@ pub trait Strategy {
         Facts::default()
     }
 
+    /// The description of the machine, if the strategy keeps its rules.
+    fn description<'a>(&self) -> Option<&'a Description>
+    where
+        Self: 'a,
+    {
+        None
+    }
+
     /// The least number of free processors with which the request could be granted on this machine.
     /// The shape fits the machine's dimensions ([`Grid::check`](crate::Grid::check)).
     ///
@@ -144,14 +152,6 @@ pub trait ServedStrategy: Strategy {
     /// Whether proposals are checked before they take effect. Only a strategy whose proposals are
     /// always legal may say no.
     const IS_CHECKED: bool = true;
-
-    /// The description of the machine, if the strategy keeps its rules.
-    fn description<'a>(&self) -> Option<&'a Description>
-    where
-        Self: 'a,
-    {
-        None
-    }
 
     /// Whether a strategy that gives one block to a request may give this one, which is within the
     /// machine.

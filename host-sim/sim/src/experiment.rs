@@ -475,6 +475,9 @@ impl Experiment {
             reasons: None,
             kill_at_estimate: self.kill_at_estimate,
             slowdown_threshold: unit.ticks(threshold),
+            absent: self.description.as_ref().map_or(Vec::new(), |machine| {
+                machine.description.absent_blocks().collect()
+            }),
             failures: self.timeline(replication)?,
         })
     }

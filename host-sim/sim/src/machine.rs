@@ -21,7 +21,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use meshalloc::{Description, DescriptionError, Grid, Placement, Shape};
+use meshalloc::{Description, DescriptionError, Grid, Hole, Placement, Shape};
 use serde::{Deserialize, Serialize, Serializer};
 use toml::de::DeTable;
 
@@ -213,6 +213,10 @@ impl fmt::Display for Described {
         if description.chips_max() < description.grid().nodes() {
             write!(f, ", up to {} processors", description.chips_max())?;
         }
+        let absent = description.absent_processors();
+        if absent > 0 {
+            write!(f, ", without {}", counted(absent, "processor"))?;
+        }
         match description.placements().len() {
             0 => Ok(()),
             count => write!(f, ", {}", counted(count, "placement")),
@@ -261,9 +265,24 @@ pub struct MachineKeys {
         skip_serializing_if = "Option::is_none"
     )]
     pub chips_max: Option<u32>,
+    /// Boxes of the grid in which the machine has no processors.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub absent: Vec<HoleKeys>,
     /// The places of the strategy `torus3d`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub placements: Vec<PlacementKeys>,
+}
+
+/// A box of the grid in which the machine has no processors.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct HoleKeys {
+    /// The coordinates of its first processor.
+    pub start: Vec<u16>,
+    /// Its sides; by default 1 along each dimension.
+    #[serde(default)]
+    pub sides: Vec<u16>,
 }
 
 /// Places at which slices of one shape may stand.
@@ -302,6 +321,14 @@ impl MachineKeys {
             multiple: machine.multiple().map(<[u16]>::to_vec),
             align: align.iter().any(|&of| of > 1).then(|| align.to_vec()),
             chips_max: (chips_max < grid.nodes()).then_some(chips_max),
+            absent: machine
+                .absent()
+                .iter()
+                .map(|hole| HoleKeys {
+                    start: hole.start()[..n].to_vec(),
+                    sides: hole.sides()[..n].to_vec(),
+                })
+                .collect(),
             placements: machine
                 .placements()
                 .iter()
@@ -355,6 +382,16 @@ impl MachineKeys {
             Some(0) => return Err(("chips-max", "0 (expected at least 1)".to_owned())),
             Some(chips) => description = description.with_chips_max(chips),
         }
+        let holes = self.absent.iter().map(|of| {
+            if of.start.len() == count {
+                Hole::new(&of.start, &of.sides)
+            } else {
+                Err(DescriptionError::Dimensions)
+            }
+        });
+        let holes = holes.collect::<Result<Vec<_>, _>>();
+        let holes = holes.map_err(at("absent"))?;
+        description = description.with_absent(&holes).map_err(at("absent"))?;
         let placements = self.placements.iter().map(|of| {
             let n = [&of.dims, &of.seed, &of.spacing].map(Vec::len);
             if n[0] == count {

@@ -627,7 +627,7 @@ impl<'b, J: Iterator<Item = Job>> Run<'b, J> {
             left_behind: state.left,
             values: state
                 .tally
-                .values(state.machine, self.execution.time_unit()),
+                .values(state.processors, self.execution.time_unit()),
             decision_hash: state.hash.0,
             decisions: state.decisions,
             table_limited: self.table_limited,

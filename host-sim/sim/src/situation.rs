@@ -58,7 +58,8 @@ pub struct Situation<'d> {
     pub running: Vec<Running>,
     /// The jobs that wait, in the order of the queue.
     pub waiting: Vec<Waiting>,
-    /// The faulty processors, by number. A job may hold some of them still.
+    /// The faulty processors and those that the machine lacks, by number. A job may hold some of
+    /// the faulty ones still.
     pub faulty: Vec<NodeId>,
 }
 

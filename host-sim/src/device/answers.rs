@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use meshalloc::{Answer, Change, Configuration, Error, Flags, JobId, Query, Request};
+use meshalloc::{Answer, Configuration, Error, Flags, JobId, Query, Request};
 use meshalloc_firmware::client::ClientError;
 use meshalloc_firmware::protocol::Origin;
 use serde_json::json;
@@ -235,9 +235,13 @@ impl<'d> Device<'_, 'd> {
             }
             let at = match earliest {
                 Earliest::At(at) => {
+                    // The controller's clock counts milliseconds.
+                    let after = at.saturating_sub(waiting.submitted) as f64 / 1e3;
+                    let (each, unit) = TimeUnit::Second.readable(after);
                     text += &format!(
-                        "\n  by the estimates of running jobs it fits at {at} ms of the \
-                         controller's clock, if no other job starts"
+                        "\n  by the estimates of running jobs it fits {:.1} {unit} after its \
+                         submission, if no other job starts",
+                        after / each
                     );
                     Some(at)
                 }
@@ -259,10 +263,7 @@ impl<'d> Device<'_, 'd> {
 
     pub(super) fn fits(&mut self, shape: Option<&str>) -> Result<(), Failure> {
         if let Some(shape) = shape {
-            let change = self.parsed("alloc", 0, &[shape.to_owned()])?;
-            let Change::Submit { request, .. } = change else {
-                return Err("no shape".to_owned().into());
-            };
+            let request = self.request(shape)?;
             let situation = self.situation()?;
             let built = |error: meshalloc::ConfigureError| Failure::from(error.to_string());
             let departures = situation.departures(&request).map_err(built)?;

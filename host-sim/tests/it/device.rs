@@ -80,7 +80,7 @@ fn a_session_from_the_first_job_to_the_reset() {
         fits[0],
         json!({"request": "6x4", "fits": true, "places": 43, "help": help})
     );
-    assert_eq!(session.says("fail 15 *"), "16 processors changed\n");
+    assert_eq!(session.says("fail 15 *"), "16 processors became faulty\n");
     assert!(
         session
             .says("faults")
@@ -106,6 +106,8 @@ fn what_cannot_be_done_is_an_error() {
             "can never fit: too large for the machine under this strategy",
         ),
         ("submit 9 4xq", "\"q\" is not an extent"),
+        ("submit 9 2x2 --estimate soon", "expected a time over 0"),
+        ("submit 9 2x2 --lease 0.0001", "expected at least a millisecond"),
         ("release 9", unknown),
         ("why 9", unknown),
         ("fail 16 0", "x = 16 is outside mesh 4x4 (expected 0 to 3)"),

@@ -1,6 +1,7 @@
 //! Tests across packages: the code under test against naive models, the papers' examples, the
 //! limits, and the simulator. With the feature `exhaustive` they try more.
 
+mod absent;
 mod allocator_state;
 mod alshdefat;
 mod backfilling;

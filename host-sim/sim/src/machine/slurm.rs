@@ -23,13 +23,14 @@
 //!             nodes: node[0-31]
 //! ```
 //!
-//! What Slurm stops at is an error, in every torus of the file. So is a place without a node, where
-//! Slurm grants less than a slice. Other topologies in the file are not read.
+//! What Slurm stops at is an error, in every torus of the file. The machine lacks the places without
+//! a node ([`Description::absent`]); Slurm may grant a slice that is short of them. Other topologies
+//! in the file are not read.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
-use meshalloc::{Description, Grid, Placement};
+use meshalloc::{Description, Grid, Hole, Placement};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -207,6 +208,8 @@ fn machine(torus: &Torus, hosts: &mut BTreeSet<String>) -> Result<Description, (
     let grid = Grid::torus(&dims.all()).map_err(|error| at_dims(&error))?;
     let machine = Description::new(grid).map_err(|error| at_dims(&error))?;
     check_nodes(torus, hosts)?;
+    let holes = machine.with_absent(&holes(torus));
+    let machine = holes.map_err(|error| (regions_line(torus), format!("regions: {error}")))?;
     let mut placements = Vec::new();
     for place in &torus.placements {
         let wrong = |reason: String| (place.referenced.line(), format!("placements: {reason}"));
@@ -240,8 +243,61 @@ fn machine(torus: &Torus, hosts: &mut BTreeSet<String>) -> Result<Description, (
         .map_err(|error| (referenced.line(), format!("placements: {error}")))
 }
 
-/// Checks that every place of a torus has one node, which no other place has. The nodes are added
-/// to those of the other toruses.
+/// The places of a torus that are in no region, as boxes: each grows along x, then y, then z.
+fn holes(torus: &Torus) -> Vec<Hole> {
+    let [x, y, z] = torus.dims.value.all();
+    let mut rest: BTreeSet<[u16; 3]> = BTreeSet::new();
+    if torus.nodes.is_none() {
+        let places = (0..z).flat_map(|z| (0..y).map(move |y| (y, z)));
+        rest.extend(places.flat_map(|(y, z)| (0..x).map(move |x| [z, y, x])));
+        for Region { anchor, dims, .. } in torus.regions.iter().map(|region| &region.value) {
+            let (from, len) = (anchor.all(), dims.all());
+            let is_in = |at: u16, axis: usize| (from[axis]..from[axis] + len[axis]).contains(&at);
+            rest.retain(|&[z, y, x]| !(is_in(x, 0) && is_in(y, 1) && is_in(z, 2)));
+        }
+    }
+    let mut holes = Vec::new();
+    while let Some(&first) = rest.first() {
+        let mut sides = [1; 3];
+        for axis in [2, 1, 0] {
+            loop {
+                let mut more = first;
+                more[axis] += sides[axis];
+                // The plane of places behind the box.
+                let mut plane = sides;
+                plane[axis] = 1;
+                if !boxed(more, plane).all(|place| rest.contains(&place)) {
+                    break;
+                }
+                sides[axis] += 1;
+            }
+        }
+        for place in boxed(first, sides) {
+            rest.remove(&place);
+        }
+        let in_order = |[z, y, x]: [u16; 3]| [x, y, z];
+        let hole = Hole::new(&in_order(first), &in_order(sides));
+        holes.push(hole.expect("three numbers, and sides of at least 1"));
+    }
+    holes
+}
+
+/// The places of a box, each as z, y and x.
+fn boxed([z, y, x]: [u16; 3], [d, h, w]: [u16; 3]) -> impl Iterator<Item = [u16; 3]> {
+    let rows = (z..z + d).flat_map(move |z| (y..y + h).map(move |y| (z, y)));
+    rows.flat_map(move |(z, y)| (x..x + w).map(move |x| [z, y, x]))
+}
+
+/// The line of the first region, or else of the sides.
+fn regions_line(torus: &Torus) -> u64 {
+    let first = torus.regions.first();
+    first.map_or(torus.dims.referenced.line(), |region| {
+        region.referenced.line()
+    })
+}
+
+/// Checks that each node of a torus is at one place. The nodes are added to those of the other
+/// toruses.
 fn check_nodes(torus: &Torus, hosts: &mut BTreeSet<String>) -> Result<(), (u64, String)> {
     let dims = torus.dims.value;
     let mut add = |line: u64, key: &str, text: &str, places: Numbers| {
@@ -268,7 +324,6 @@ fn check_nodes(torus: &Torus, hosts: &mut BTreeSet<String>) -> Result<(), (u64, 
             Err((line, "nodes and regions (expected one of them)".to_owned()))
         };
     }
-    let mut covered = 0;
     for (at, region) in torus.regions.iter().enumerate() {
         let line = region.referenced.line();
         let wrong = |reason: String| Err((line, format!("regions: {reason}")));
@@ -299,24 +354,10 @@ fn check_nodes(torus: &Torus, hosts: &mut BTreeSet<String>) -> Result<(), (u64, 
             return wrong(format!("{sides} at {anchor} overlaps another region"));
         }
         add(line, "regions: nodes", nodes, sides)?;
-        covered += sides.volume();
     }
-    if covered == dims.volume() {
-        return Ok(());
+    if torus.regions.is_empty() {
+        let reason = "no place has a node (expected `nodes` or `regions`)";
+        return Err((regions_line(torus), reason.to_owned()));
     }
-    let line = match torus.regions.first() {
-        Some(region) => region.referenced.line(),
-        None => torus.dims.referenced.line(),
-    };
-    let key = if torus.regions.is_empty() {
-        "nodes or regions"
-    } else {
-        "regions"
-    };
-    let places = dims.volume();
-    let reason = format!(
-        "{key}: {covered} of {places} places have a node (expected all: a machine with holes is \
-         not supported)"
-    );
-    Err((line, reason))
+    Ok(())
 }

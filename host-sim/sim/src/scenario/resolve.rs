@@ -183,6 +183,8 @@ impl Scenario {
             ..
         } = settings.control()?;
         let messages = settings.messages();
+        let absent = description.as_ref();
+        let absent = absent.map_or(0, |it| it.description.absent_processors());
         let file = settings.log_file().map(|(_, file)| file.to_owned());
         let (workload, jobs, measure, replications) = match file {
             Some(file) => {
@@ -191,11 +193,12 @@ impl Scenario {
                     Some(_) => settings.replications()?,
                     None => Replications::Fixed(1),
                 };
-                let workload = Workload::Log(log);
+                let workload = Workload::Log(Log { absent, ..log });
                 (workload, JOBS_DEFAULT, Measure::Departures, replications)
             }
             None => {
                 let workload = settings.synthetic(machine, description.as_ref(), messages)?;
+                let workload = Synthetic { absent, ..workload };
                 let measure = settings.measure(&workload)?;
                 let replications = settings.replications()?;
                 let is_closed = workload.arrivals.batch().is_some();
@@ -510,6 +513,7 @@ impl Scenario {
             estimates: EstimateModel::of(&work),
             work,
             arrivals,
+            absent: 0,
         })
     }
 

@@ -27,11 +27,16 @@ pub(super) struct Failing {
 }
 
 impl Failing {
-    pub(super) fn new(machine: Grid, timeline: Option<Timeline>) -> Self {
+    /// No processor has failed; absent ones never work, and are not among those that are down.
+    pub(super) fn new(machine: Grid, absent: &[Block], timeline: Option<Timeline>) -> Self {
+        let mut reasons = vec![0; machine.nodes() as usize];
+        for (first, last) in intervals(machine, absent) {
+            reasons[first as usize..=last as usize].fill(1);
+        }
         Failing {
             machine,
             timeline: timeline.unwrap_or_else(|| Timeline::empty(machine)),
-            reasons: vec![0; machine.nodes() as usize],
+            reasons,
             faulty: 0,
             kept: 0,
             failed: 0,

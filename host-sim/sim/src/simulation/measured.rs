@@ -2,7 +2,7 @@
 
 use std::num::NonZero;
 
-use meshalloc::{Configuration, Description, Ticks};
+use meshalloc::{Block, Configuration, Description, Ticks};
 
 use crate::failures::Timeline;
 use crate::metrics::SLOWDOWN_THRESHOLD;
@@ -26,6 +26,8 @@ pub struct Conditions {
     /// If given, it is measured why jobs wait on the controller of this configuration, and of the
     /// description of the machine, if it has one.
     pub reasons: Option<(Configuration, Option<Description>)>,
+    /// Blocks of the grid in which there are no processors. They are not counted.
+    pub absent: Vec<Block>,
     /// What fails in the run and is repaired; jobs then have service times.
     pub failures: Option<Timeline>,
 }
@@ -40,6 +42,7 @@ impl From<Measured> for Conditions {
             slowdown_threshold: TimeUnit::Second.ticks(SLOWDOWN_THRESHOLD),
             kill_at_estimate: false,
             reasons: None,
+            absent: Vec::new(),
             failures: None,
         }
     }

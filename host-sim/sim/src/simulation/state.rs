@@ -17,6 +17,8 @@ use crate::workload::{Job, TIME_MAX, Work};
 /// The state of a run, outside the controller.
 pub(super) struct State<'o> {
     pub(super) machine: Grid,
+    /// How many processors it has.
+    pub(super) processors: u32,
     pub(super) measured: Measured,
     pub(super) observer: &'o mut dyn Observer,
     pub(super) now: Ticks,
@@ -59,8 +61,11 @@ impl<'o> State<'o> {
         observer: &'o mut dyn Observer,
     ) -> Self {
         let measured = conditions.measured;
+        let absent = conditions.absent.iter();
+        let processors = machine.nodes() - absent.map(|&block| machine.area(block)).sum::<u32>();
         State {
             machine,
+            processors,
             measured,
             observer,
             now: 0,
@@ -72,7 +77,7 @@ impl<'o> State<'o> {
             waiting: 0,
             running: 0,
             in_use: 0,
-            free: machine.nodes().into(),
+            free: processors.into(),
             left: measured.count(),
             early: 0,
             passed: 0,
@@ -80,7 +85,7 @@ impl<'o> State<'o> {
             decisions: 0,
             kills: conditions.kill_at_estimate,
             tally: Tally::new(&conditions),
-            failing: Failing::new(machine, conditions.failures),
+            failing: Failing::new(machine, &conditions.absent, conditions.failures),
             largest: None,
             fragmented: 0,
         }

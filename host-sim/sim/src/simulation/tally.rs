@@ -1,6 +1,6 @@
 //! What a run adds up, and the hash of its decisions.
 
-use meshalloc::{Grid, Ticks};
+use meshalloc::Ticks;
 
 use super::execution::MessageSums;
 use super::measured::Conditions;
@@ -152,8 +152,8 @@ impl Tally {
         may_grow && self.trend.relative_rise().is_some_and(|rise| rise > 1.0)
     }
 
-    /// What the sums amount to, times in this unit.
-    pub(super) fn values(mut self, machine: Grid, unit: TimeUnit) -> RunValues {
+    /// What the sums amount to on a machine of this number of processors, times in this unit.
+    pub(super) fn values(mut self, processors: u32, unit: TimeUnit) -> RunValues {
         let [median, p95, p99] = [0.5, 0.95, 0.99].map(|part| self.delays.quantile(part));
         let each = unit.ticks_each() as f64;
         let jobs = self.turnaround.count();
@@ -163,8 +163,8 @@ impl Tally {
         let mean = |sum: f64| (jobs > 0).then(|| sum / jobs as f64);
         let waits = |cause: Cause| mean(self.waits?[cause as usize] as f64 / each);
         let of_messages = |sum: u64| part(sum, self.messages.count);
-        let nodes = f64::from(machine.nodes());
-        let of_time = |of: fn(&Edge) -> u128| Some(self.share(machine, of)? * nodes);
+        let all = f64::from(processors);
+        let of_time = |of: fn(&Edge) -> u128| Some(self.share(processors, of)? * all);
         let is_known = self.is_largest_known;
         let largest = of_time(|edge| edge.largest).zip(of_time(|edge| edge.free));
         let largest = largest.filter(|_| is_known);
@@ -180,7 +180,7 @@ impl Tally {
                 variance.map(|variance| variance / (each * each))
             }
             Metric::ServiceTime => of_jobs(&self.service),
-            Metric::Utilization => self.share(machine, |edge| edge.used),
+            Metric::Utilization => self.share(processors, |edge| edge.used),
             Metric::AllocationMiss => part(self.misses, self.misses + self.grants),
             Metric::InternalFragmentation => {
                 part(self.held.saturating_sub(self.requested), self.held)
@@ -192,7 +192,7 @@ impl Tally {
             Metric::Blocks => mean(self.dispersal.blocks as f64),
             Metric::ContiguousShare => part(self.dispersal.contiguous, jobs),
             Metric::BoundingBoxShare => mean(self.dispersal.bounding_box_share),
-            Metric::ExternalFragmentation => self.share(machine, |edge| edge.scattered),
+            Metric::ExternalFragmentation => self.share(processors, |edge| edge.scattered),
             Metric::LargestSlice => largest.map(|(largest, _)| largest),
             Metric::FreeProcessors => largest.map(|(_, free)| free),
             Metric::LargestShare => {
@@ -204,7 +204,7 @@ impl Tally {
                 all.map(|seconds| seconds / jobs as f64)
             }
             Metric::Availability => {
-                let down = self.share(machine, |edge| edge.down);
+                let down = self.share(processors, |edge| edge.down);
                 down.filter(|_| self.interrupted.is_some())
                     .map(|down| 1.0 - down)
             }
@@ -234,9 +234,9 @@ impl Tally {
     }
 
     /// What an integral gained over the window, as a part of what all processors would have.
-    fn share(&self, machine: Grid, integral: impl Fn(&Edge) -> u128) -> Option<f64> {
+    fn share(&self, processors: u32, integral: impl Fn(&Edge) -> u128) -> Option<f64> {
         let (begin, end) = &self.window;
-        let all = u128::from(machine.nodes()) * u128::from(end.at - begin.at);
+        let all = u128::from(processors) * u128::from(end.at - begin.at);
         (all > 0).then(|| (integral(end) - integral(begin)) as f64 / all as f64)
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::num::NonZeroU64;
 use std::ops::Range;
 
-use meshalloc::{ConfigureError, Flags, JobId, Refusal, SchedulerKind, Ticks};
+use meshalloc::{ConfigureError, Description, Flags, JobId, Refusal, SchedulerKind, Ticks};
 use serde::{Serialize, Serializer};
 
 use super::twin::Twin;
@@ -216,7 +216,8 @@ impl Situation<'_> {
         let refusals = waiting.iter().map(|waiting| &waiting.request).map(never);
         let refusals: Vec<_> = refusals.collect();
         twin.fail(&self.faulty);
-        let faulty = self.faulty.len() as u32;
+        let absent = self.description.map_or(0, Description::absent_processors);
+        let faulty = self.faulty.len() as u32 - absent;
         let mut fits = |waiting: &Waiting| faulty == 0 || twin.allocator.fits(&waiting.request);
         let is_blocked: Vec<_> = waiting.iter().map(|waiting| !fits(waiting)).collect();
         self.running.iter().for_each(|job| twin.hold(&job.blocks));

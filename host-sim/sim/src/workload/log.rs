@@ -122,6 +122,8 @@ pub struct Log {
     pub options: LogOptions,
     /// The machine that its jobs are for.
     pub machine: Grid,
+    /// Processors that the machine lacks ([`Description::absent`](meshalloc::Description::absent)).
+    pub absent: u32,
     /// Its header.
     #[serde(skip)]
     pub header: Arc<LogHeader>,
@@ -203,6 +205,7 @@ impl Log {
             resample: None,
             messages: None,
             estimates: EstimateModel::Log,
+            absent: 0,
         }
     }
 
@@ -221,7 +224,7 @@ impl Log {
             .iter()
             .filter(|job| job.processors <= self.machine.nodes());
         let work = work.map(|job| u128::from(job.processors) * u128::from(job.run_time));
-        let there_is = u128::from(self.machine.nodes()) * u128::from(span);
+        let there_is = u128::from(self.machine.nodes() - self.absent) * u128::from(span);
         let load = work.sum::<u128>() as f64 / there_is as f64;
         (load.is_finite() && load > 0.0).then_some(load)
     }

@@ -38,6 +38,14 @@ pub struct Synthetic {
     pub arrivals: Arrivals,
     /// Which estimate of its run time a request carries.
     pub estimates: EstimateModel,
+    /// Processors that the machine lacks ([`Description::absent`](meshalloc::Description::absent)):
+    /// a load is one of the others.
+    #[serde(skip_serializing_if = "is_none")]
+    pub absent: u32,
+}
+
+fn is_none(absent: &u32) -> bool {
+    *absent == 0
 }
 
 impl Synthetic {
@@ -53,6 +61,7 @@ impl Synthetic {
             work: WorkDistribution::Service(service),
             arrivals: Arrivals::Poisson(rate),
             estimates: EstimateModel::Perfect,
+            absent: 0,
         }
     }
 
@@ -83,6 +92,7 @@ impl Synthetic {
                 rate,
             },
             estimates: EstimateModel::Perfect,
+            absent: 0,
         }
     }
 
@@ -101,6 +111,7 @@ impl Synthetic {
         };
         let of = |&class: &Lublin| Synthetic {
             estimates: self.estimates,
+            absent: self.absent,
             arrivals: Arrivals::Process {
                 process: Process::Lublin(class),
                 rate: self.arrivals.rate(),
@@ -170,7 +181,7 @@ impl Synthetic {
     pub fn arrival_rate(&self) -> Result<Option<f64>, SettingError> {
         let (given, rate) = match (self.arrivals.rate(), self.arrivals.process()) {
             (Some(Rate::Load(load)), _) => {
-                let nodes = f64::from(self.machine().nodes());
+                let nodes = f64::from(self.machine().nodes() - self.absent);
                 let work = self.mean_work()?;
                 (load, work.map(|work| load * nodes / work))
             }

@@ -2,9 +2,10 @@
 
 use std::num::NonZero;
 
-use meshalloc::{Cube, Grid, Mesh, StrategyKind};
+use meshalloc::{Cube, Description, Grid, Hole, Mesh, StrategyKind};
 use meshalloc_sim::backend::InProcessBackends;
 use meshalloc_sim::experiment::{self, Experiment, Replications, StrategyResult};
+use meshalloc_sim::machine::Described;
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::scenario;
 use meshalloc_sim::statistics::Estimate;
@@ -44,6 +45,20 @@ fn utilization_of(result: &StrategyResult) -> Estimate {
 fn jobs_of_one_processor_keep_all_busy() {
     let mut saturation = saturation(4, &[FSL, StrategyKind::Naive]);
     set_sides(&mut saturation, (1, 1), (1, 1));
+    for result in run(&saturation) {
+        assert_eq!(utilization_of(&result).mean, 1.0, "{}", result.strategy);
+    }
+}
+
+#[test]
+fn processors_that_a_machine_lacks_are_not_counted() {
+    let mut saturation = saturation(4, &[AS, FSL, StrategyKind::Naive]);
+    set_sides(&mut saturation, (1, 1), (1, 1));
+    let hole = Hole::new(&[1, 1], &[2, 2]).unwrap();
+    let machine = Description::new(saturation.machine)
+        .and_then(|machine| machine.with_absent(&[hole]))
+        .unwrap();
+    saturation.description = Some(Described::new("lacking", machine));
     for result in run(&saturation) {
         assert_eq!(utilization_of(&result).mean, 1.0, "{}", result.strategy);
     }

@@ -121,6 +121,7 @@ fn drawn(k: u16, n: u8, tasks: u32, replication: u32) -> Vec<Job> {
         }),
         arrivals: Arrivals::AtOnce { jobs: tasks },
         estimates: EstimateModel::Perfect,
+        absent: 0,
     };
     let jobs = workload.jobs(11, replication).unwrap();
     let whole = |job: Job| Job {

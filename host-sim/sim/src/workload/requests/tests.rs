@@ -25,6 +25,7 @@ fn closed(requests: Subcubes, jobs: u32) -> Synthetic {
         work: WorkDistribution::Service(SERVICE),
         arrivals: Arrivals::AtOnce { jobs },
         estimates: EstimateModel::Perfect,
+        absent: 0,
     }
 }
 

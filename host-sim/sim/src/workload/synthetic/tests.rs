@@ -28,6 +28,12 @@ fn rates_are_the_closed_forms() {
     assert!((load.mean_processors().unwrap() - 32.5 * 32.5).abs() < 1e-9);
     let expected = 0.47 * 4096.0 / (32.5 * 32.5 * 10.0);
     assert!((load.arrival_rate().unwrap().unwrap() / expected - 1.0).abs() < 1e-12);
+    let lacking = Synthetic {
+        absent: 1024,
+        ..load
+    };
+    let rate = lacking.arrival_rate().unwrap().unwrap();
+    assert!((rate / (0.75 * expected) - 1.0).abs() < 1e-12);
     let oblong = workload(16, 22, Rate::Load(1.0));
     assert!((oblong.mean_processors().unwrap() - 8.5 * 11.5).abs() < 1e-9);
     let traffic = workload(32, 32, Rate::TrafficRatio(1.5));
