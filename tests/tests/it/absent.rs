@@ -3,8 +3,8 @@
 //! refuses at once what would wait for ever.
 
 use meshalloc::{
-    Allocator, Block, Change, Configuration, Controller, Description, Error, FaultReport, Grid,
-    Hole, Outcome, Refusal, Request, SchedulerKind, StrategyKind,
+    Allocator, Change, Configuration, Controller, Description, Error, FaultReport, Grid, Hole,
+    Outcome, Refusal, Request, SchedulerKind, StrategyKind,
 };
 use meshalloc_tests::rig::{HeapMemory, ask_at, configuration, mesh};
 use meshalloc_tests::saved::{Changes, look, restore, save};
