@@ -425,17 +425,19 @@ impl Description {
     /// `TooManyHoles`, `Hole`.
     ///
     /// ```
-    /// use meshalloc::storage::{HeapStorage, Needs};
-    /// use meshalloc::{Allocator, Description, Grid, Hole, Refusal, Request, StrategyKind};
+    /// use meshalloc::{
+    ///     Allocator, AllocatorStorage, Description, Grid, Hole, Refusal, Request, StrategyKind,
+    ///     storage,
+    /// };
     ///
     /// let grid = Grid::mesh(&[8, 8])?;
     /// let machine = Description::new(grid)?.with_absent(&[Hole::new(&[3, 3], &[2, 2])?])?;
     /// assert_eq!(machine.processors(), 60);
     ///
-    /// let strategy = StrategyKind::FirstFit;
-    /// let mut storage = HeapStorage::new(Needs::of(strategy, &grid, 10), 0);
-    /// let memory = storage.allocator_memory().describing(&machine);
-    /// let mut allocator = Allocator::new(memory, grid, strategy)?;
+    /// let mut storage: storage!(mesh 8 x 8, strategies [FirstFit], allocations 10) =
+    ///     AllocatorStorage::new();
+    /// let memory = storage.memory().describing(&machine);
+    /// let mut allocator = Allocator::new(memory, grid, StrategyKind::FirstFit)?;
     /// assert_eq!(allocator.occupancy().free(), 60);
     /// assert_eq!(allocator.allocate(&Request::submesh(4, 4)).unwrap_err(), Refusal::NeverFits);
     /// assert!(allocator.allocate(&Request::submesh(8, 3)).is_ok());
