@@ -107,7 +107,10 @@ fn what_cannot_be_done_is_an_error() {
         ),
         ("submit 9 4xq", "\"q\" is not an extent"),
         ("submit 9 2x2 --estimate soon", "expected a time over 0"),
-        ("submit 9 2x2 --lease 0.0001", "expected at least a millisecond"),
+        (
+            "submit 9 2x2 --lease 0.0001",
+            "expected at least a millisecond",
+        ),
         ("release 9", unknown),
         ("why 9", unknown),
         ("fail 16 0", "x = 16 is outside mesh 4x4 (expected 0 to 3)"),

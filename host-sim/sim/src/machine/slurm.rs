@@ -23,9 +23,9 @@
 //!             nodes: node[0-31]
 //! ```
 //!
-//! What Slurm stops at is an error, in every torus of the file. The machine lacks the places without
-//! a node ([`Description::absent`]); Slurm may grant a slice that is short of them. Other topologies
-//! in the file are not read.
+//! What Slurm stops at is an error, in every torus of the file. The machine lacks the places that
+//! have no node ([`Description::absent`]); Slurm may grant a slice that is short of them. Other
+//! topologies in the file are not read.
 
 use std::collections::BTreeSet;
 use std::fmt;
