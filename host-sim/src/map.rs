@@ -1,17 +1,16 @@
-//! Maps: pictures of which job holds which processors at one moment. A [`Snapshot`] is read from a
-//! controller, wherever it is, through its [`Backend`](meshalloc_sim::backend::Backend), and drawn
-//! as [`svg`] or on the [`terminal`]; jobs that touch differ in [colour](colouring).
+//! Maps: pictures of which job holds which processors at one moment. A [`Snapshot`] is of a run's
+//! [`History`], or is read from a controller, wherever it is, through its
+//! [`Backend`](meshalloc_sim::backend::Backend). It is drawn as [`svg`] or on the [`terminal`]; jobs
+//! that touch differ in [colour](colouring).
 
 use std::fmt;
 use std::str::FromStr;
 
 use meshalloc::{Block, Grid, StrategyKind, Ticks};
 
-use meshalloc_sim::backend::Backends;
-use meshalloc_sim::experiment::{self, Experiment, ExperimentError, Progress};
+use meshalloc_sim::experiment::Experiment;
+use meshalloc_sim::history::History;
 use meshalloc_sim::names;
-use meshalloc_sim::scenario::{Resolved, SettingError};
-use meshalloc_sim::simulation::{self, Interrupted, Moment, Observer, Seen, SimulationError};
 use meshalloc_sim::wording::counted;
 use meshalloc_sim::workload::{JOBS_MAX, TIME_MAX, TimeUnit};
 
@@ -164,76 +163,62 @@ fn asked(machine: &Grid, block: Block) -> String {
     }
 }
 
-/// The maps of all strategies of an experiment, at one moment of its first replication, which is
-/// run again as far as that; an error when the moment never comes or is after the end of all runs.
+/// The maps of runs of an experiment at one moment; a run that has ended before is shown at its
+/// end. An error when the moment never comes or is after the end of all runs.
 pub fn maps(
     experiment: &Experiment,
+    histories: &[History],
     moment: MapMoment,
-    backends: &mut dyn Backends,
-    progress: &dyn Progress,
-) -> Result<Vec<Map>, ExperimentError> {
-    let mut moment = match moment {
-        MapMoment::LastArrival => Moment::Time(last_arrival(experiment)?),
-        MapMoment::Time(at) => Moment::Time(experiment.workload.time_unit().ticks(at)),
-        MapMoment::Jobs(count) => Moment::Grants(count),
+) -> Result<Vec<Map>, String> {
+    let unit = experiment.workload.time_unit();
+    let time = match moment {
+        MapMoment::LastArrival => None,
+        MapMoment::Time(at) => Some(unit.ticks(at)),
+        MapMoment::Jobs(count) => {
+            let granted = histories.first().map(|first| {
+                first.granted(count as usize).map_err(|granted| {
+                    let strategy = first.strategy;
+                    let jobs = counted(granted as u64, "job");
+                    format!(
+                        "{strategy}, replication 1: only {jobs} granted in the whole run (expected \
+                         a number up to {granted})"
+                    )
+                })
+            });
+            granted.transpose()?
+        }
     };
-    if let Moment::Time(at) = moment {
-        check_end(experiment, at, backends, progress)?;
+    let end = histories.iter().map(|history| history.end).max();
+    if let Some(end) = end.filter(|&end| time > Some(end)) {
+        return Err(format!(
+            "the run ends at {} {}s (expected a time up to then)",
+            unit.of(end),
+            unit.name()
+        ));
     }
-    let mut maps = Vec::new();
-    for &strategy in &experiment.strategies {
-        let map = map(experiment, strategy, moment, backends, progress)?;
-        moment = map.at.map_or(moment, Moment::Time);
-        maps.push(map);
-    }
-    Ok(maps)
-}
-
-/// Whether a run has not ended by this time; made only if the last job has arrived by then.
-fn check_end(
-    experiment: &Experiment,
-    at: Ticks,
-    backends: &mut dyn Backends,
-    progress: &dyn Progress,
-) -> Result<(), ExperimentError> {
-    #[derive(Default)]
-    struct End(Ticks);
-    impl Observer for End {
-        fn see(&mut self, seen: &Seen<'_>) {
-            if let Seen::End(at) = *seen {
-                self.0 = at;
-            }
+    let last = experiment
+        .measured(0)
+        .map_err(|error| error.on_command_line())?;
+    let last = last.needed().saturating_sub(1) as usize;
+    let description = experiment.description.as_ref();
+    let description = description.map(|description| &description.description);
+    let plan = layout::Plan::of(experiment.machine, description);
+    let maps = histories.iter().map(|history| {
+        let last = || history.jobs.get(last).map_or(0, |job| job.job.arrival);
+        let scene = history.at(time.unwrap_or_else(last));
+        Map {
+            strategy: history.strategy,
+            at: Some(scene.at),
+            unit,
+            waiting: scene.waiting,
+            snapshot: Snapshot::of(&scene, plan),
         }
-    }
-    if at <= last_arrival(experiment)? {
-        return Ok(());
-    }
-    let runs = experiment::run_first::<End>(experiment, backends, progress)?;
-    let ends = runs.map(|run| Ok(run?.0.0));
-    let ends = ends.collect::<Result<Vec<_>, ExperimentError>>()?;
-    let ends = ends.into_iter().zip(&experiment.strategies);
-    match ends.max_by_key(|(end, _)| *end) {
-        Some((end, &strategy)) if end < at => {
-            let unit = experiment.workload.time_unit();
-            let over = SimulationError::Over { end, unit };
-            Err(ExperimentError::of_run(strategy, 0, over))
-        }
-        _ => Ok(()),
-    }
+    });
+    Ok(maps.collect())
 }
 
 /// Whether a moment may come in the experiment of a scenario.
-pub(crate) fn check(
-    moment: MapMoment,
-    scenario: &Resolved,
-    experiment: &Experiment,
-) -> Result<(), String> {
-    if experiment.backlog.is_some() {
-        let reason = format!(
-            "--plot {moment}: a map shows jobs that arrive at given times (expected no `backlog`)"
-        );
-        return Err(scenario.place(&SettingError::new(&["backlog"], reason)));
-    }
+pub(crate) fn check(moment: MapMoment, experiment: &Experiment) -> Result<(), String> {
     let MapMoment::Jobs(count) = moment else {
         return Ok(());
     };
@@ -248,81 +233,26 @@ pub(crate) fn check(
     }
 }
 
-/// For each strategy, how much the links carried in its first replication, which is run again.
-pub fn link_maps(
-    experiment: &Experiment,
-    backends: &mut dyn Backends,
-    progress: &dyn Progress,
-) -> Result<Vec<LinkMap>, ExperimentError> {
-    let mut maps = Vec::new();
-    let runs = experiment::run_first::<()>(experiment, backends, progress)?;
-    for (strategy, run) in experiment.strategies.iter().zip(runs) {
-        let (_, (_, execution)) = run?;
-        let Some(network) = execution.network() else {
-            continue;
-        };
-        let cycles = network.now().max(1) as f64;
-        let flits = f64::from(network.parameters().flits);
-        let links = network.links();
-        let links = links.map(|(link, messages)| (link, messages as f64 * flits / cycles));
+/// How much the links carried in each run.
+pub fn link_maps(histories: &[History]) -> Vec<LinkMap> {
+    let maps = histories.iter().filter_map(|history| {
+        let traffic = history.traffic.as_ref()?;
+        let (cycles, flits) = (traffic.cycles.max(1) as f64, f64::from(traffic.flits));
+        let links = traffic.links.iter();
+        let links = links.map(|&(link, messages)| (link, messages as f64 * flits / cycles));
         let links: Vec<_> = links.collect();
         let mean = links.iter().map(|link| link.1).sum::<f64>() / links.len().max(1) as f64;
-        maps.push(LinkMap {
-            machine: experiment.machine,
-            name: strategy.to_string(),
+        Some(LinkMap {
+            machine: history.machine,
+            name: history.strategy.to_string(),
             caption: vec![
                 format!("mean {mean:.4} flits a link and cycle"),
-                counted(network.now(), "cycle"),
+                counted(traffic.cycles, "cycle"),
             ],
             links,
-        });
-    }
-    Ok(maps)
-}
-
-fn last_arrival(experiment: &Experiment) -> Result<Ticks, ExperimentError> {
-    let last = experiment.measured(0)?.needed() - 1;
-    let job = experiment
-        .workload
-        .jobs(experiment.seed, 0)?
-        .nth(last as usize);
-    Ok(job.map_or(0, |job| job.arrival))
-}
-
-fn map(
-    experiment: &Experiment,
-    strategy: StrategyKind,
-    moment: Moment,
-    backends: &mut dyn Backends,
-    progress: &dyn Progress,
-) -> Result<Map, ExperimentError> {
-    let machine = experiment.machine;
-    let configuration = experiment.configuration(strategy, 0);
-    let description = experiment.description.as_ref();
-    let description = description.map(|description| &description.description);
-    let plan = layout::Plan::of(machine, description);
-    let workload = &experiment.workload;
-    let mut jobs = workload.jobs(experiment.seed, 0)?;
-    let failures = experiment.timeline(0)?;
-    let mut execution = experiment::execution(workload, machine)?;
-    let mut outcome = None;
-    backends.with(configuration, description, &mut |backend| {
-        let jobs = &mut jobs;
-        let (execution, failures) = (&mut *execution, failures.clone());
-        let backend = &mut experiment::interruptible(backend, progress);
-        let stopped = simulation::run_until(execution, backend, machine, jobs, failures, moment);
-        outcome = Some(stopped.and_then(|stopped| Ok((stopped, Snapshot::read(backend, plan)?))));
-    })?;
-    let outcome = outcome.expect("a backend that is ready calls its body");
-    let (Interrupted { at, waiting, .. }, snapshot) =
-        outcome.map_err(|reason| ExperimentError::of_run(strategy, 0, reason))?;
-    Ok(Map {
-        strategy,
-        at: Some(at),
-        unit: workload.time_unit(),
-        waiting,
-        snapshot,
-    })
+        })
+    });
+    maps.collect()
 }
 
 impl fmt::Display for MapMoment {

@@ -11,7 +11,8 @@ use crate::failure;
 use crate::records::JobsFile;
 use crate::signals;
 use meshalloc_sim::experiment::Progress;
-use meshalloc_sim::simulation::{Observer, RunResult};
+use meshalloc_sim::history::Recording;
+use meshalloc_sim::simulation::{Observer, RunResult, Seen};
 
 /// Seconds between lines of progress where standard error is no terminal.
 const LINE_EVERY: u64 = 30;
@@ -32,6 +33,8 @@ pub(crate) struct Bar<'j> {
     bar: ProgressBar,
     /// The file of jobs, if there is one.
     jobs: Option<&'j JobsFile<'j>>,
+    /// What keeps the first replications, if anything does.
+    histories: Option<&'j Recording>,
     /// What stands above the bar, if there is something.
     above: Option<&'j (dyn Above + 'j)>,
     /// The seconds at which the next line is due.
@@ -55,14 +58,24 @@ impl<'j> Bar<'j> {
         Ok(Bar {
             bar,
             jobs: None,
+            histories: None,
             above: None,
             due: AtomicU64::new(LINE_EVERY),
         })
     }
 
-    /// The same; the jobs of the runs are written into this file.
-    pub(crate) fn recording(self, jobs: Option<&'j JobsFile<'j>>) -> Self {
-        Bar { jobs, ..self }
+    /// The same; the jobs of the runs are written into this file, and the first replications are
+    /// recorded.
+    pub(crate) fn recording(
+        self,
+        jobs: Option<&'j JobsFile<'j>>,
+        histories: Option<&'j Recording>,
+    ) -> Self {
+        Bar {
+            jobs,
+            histories,
+            ..self
+        }
     }
 
     /// The same; on a terminal this text stands above the bar, from now on.
@@ -122,10 +135,17 @@ impl Progress for Bar<'_> {
     }
 
     fn recorder(&self, strategy: StrategyKind, replication: u32) -> Box<dyn Observer + '_> {
-        match self.jobs {
-            Some(jobs) => Box::new(jobs.recorder(strategy, replication)),
-            None => Box::new(()),
-        }
+        let mut jobs = self.jobs.map(|jobs| jobs.recorder(strategy, replication));
+        let histories = self.histories.filter(|_| replication == 0);
+        let mut history = histories.map(|histories| histories.recorder(strategy));
+        Box::new(move |seen: &Seen<'_>| {
+            if let Some(jobs) = &mut jobs {
+                jobs.see(seen);
+            }
+            if let Some(history) = &mut history {
+                history.see(seen);
+            }
+        })
     }
 
     fn is_interrupted(&self) -> bool {

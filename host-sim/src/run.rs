@@ -15,7 +15,7 @@ use crate::completion::Known;
 use crate::failure::{self, Failure};
 use crate::file;
 use crate::line::LineBackends;
-use crate::map::{self, LinkMap, PictureArgs, Plot, Show};
+use crate::map::{self, LinkMap, PictureArgs, Plot};
 use crate::plot::over_time;
 use crate::progress::Bar;
 use crate::records::JobsFile;
@@ -25,8 +25,7 @@ use crate::study::command::ShowArgs;
 use crate::study::{KeepArgs, Measured, Study};
 use meshalloc_sim::backend::{Backend, BackendError, Backends, InProcessBackends};
 use meshalloc_sim::experiment::{self, Experiment, StrategyResult};
-use meshalloc_sim::history;
-use meshalloc_sim::scenario::Resolved;
+use meshalloc_sim::history::Recording;
 
 /// The error when the clock would be around a line.
 const SEARCH_TIME_NEEDS_IN_PROCESS: &str = "--search-time is the controller's own time (expected --backend in-process; over a line, the \
@@ -105,7 +104,7 @@ pub(crate) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<(), Failure>
         return Err(SEARCH_TIME_NEEDS_IN_PROCESS.to_owned().into());
     }
     if let Some(plot) = args.plot {
-        check_plot(plot, scenario, experiment)?;
+        check_plot(plot, experiment)?;
     }
     let format = args.show.format.get();
     let on_terminal = format == Format::Table;
@@ -116,7 +115,8 @@ pub(crate) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<(), Failure>
     let jobs = jobs.map(|path| JobsFile::open(path, args.keep.replace, experiment));
     let jobs = jobs.transpose()?;
     let clock = Clock::default();
-    let bar = Bar::interruptible()?.recording(jobs.as_ref());
+    let recording = show.is_some().then(Recording::default);
+    let bar = Bar::interruptible()?.recording(jobs.as_ref(), recording.as_ref());
     let measured = match &mut line {
         Some(line) => {
             let ran = experiment::run(experiment, &mut clock.time(line), &bar);
@@ -203,13 +203,22 @@ pub(crate) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<(), Failure>
     let Some((plot, show)) = args.plot.zip(show) else {
         return Ok(());
     };
-    let mut in_process = InProcessBackends::default();
-    let backends: &mut dyn Backends = match &mut line {
-        Some(line) => line,
-        None => &mut in_process,
-    };
+    let histories = recording
+        .unwrap_or_default()
+        .histories(experiment, results)?;
     let subtitle = report::subtitle(scenario);
-    let drawn = draw(plot, show, experiment, &subtitle, backends, &bar, output);
+    let drawn = match plot {
+        Plot::Map(moment) => {
+            let maps = map::maps(experiment, &histories, moment);
+            maps.map_err(Failure::from)
+                .and_then(|maps| show.maps(&maps, &subtitle, output))
+        }
+        Plot::Links => show.links(&map::link_maps(&histories), &subtitle, output),
+        Plot::Timeline => {
+            let drawn = over_time::timeline(&histories, &subtitle)?;
+            show.drawn(plot.kind(), &drawn, output)
+        }
+    };
     drawn.map_err(|failure| failure.after_results(&format_args!("--plot {plot}")))
 }
 
@@ -240,42 +249,12 @@ impl RunArgs {
 }
 
 /// What is known of a picture before the runs.
-fn check_plot(plot: Plot, scenario: &Resolved, experiment: &Experiment) -> Result<(), String> {
+fn check_plot(plot: Plot, experiment: &Experiment) -> Result<(), String> {
     match plot {
-        Plot::Map(moment) => map::check(moment, scenario, experiment),
+        Plot::Map(moment) => map::check(moment, experiment),
         Plot::Links if experiment.workload.messages().is_none() => Err(map::NO_LINKS.to_owned()),
         Plot::Links => LinkMap::check(experiment.machine),
         Plot::Timeline => Ok(()),
-    }
-}
-
-fn draw(
-    plot: Plot,
-    show: Show,
-    experiment: &Experiment,
-    subtitle: &str,
-    backends: &mut dyn Backends,
-    bar: &Bar<'_>,
-    output: &mut dyn Write,
-) -> Result<(), Failure> {
-    match plot {
-        Plot::Map(moment) => {
-            let maps = map::maps(experiment, moment, backends, bar);
-            bar.clear();
-            show.maps(&maps.map_err(Failure::from)?, subtitle, output)
-        }
-        Plot::Links => {
-            let maps = map::link_maps(experiment, backends, bar);
-            bar.clear();
-            show.links(&maps.map_err(Failure::from)?, subtitle, output)
-        }
-        Plot::Timeline => {
-            let histories = history::histories(experiment, backends, bar);
-            bar.clear();
-            let histories = histories.map_err(Failure::from)?;
-            let drawn = over_time::timeline(&histories, subtitle)?;
-            show.drawn(plot.kind(), &drawn, output)
-        }
     }
 }
 

@@ -1,11 +1,16 @@
 //! The history of a run: every job with its times and processors, and what follows from them over
-//! time.
+//! time. It is recorded while an experiment runs ([`Recording`]), or by a run of its own
+//! ([`histories`]).
+
+use std::sync::{Mutex, PoisonError};
 
 use meshalloc::{Block, Grid, StrategyKind, Ticks};
 
 use crate::backend::Backends;
-use crate::experiment::{self, Experiment, ExperimentError, Progress};
+use crate::error::SettingError;
+use crate::experiment::{self, Experiment, ExperimentError, Progress, StrategyResult};
 use crate::failures::Restart;
+use crate::network::Link;
 use crate::simulation::{JobRecord, Observer, PlaceEvent, RunResult, Seen};
 use crate::workload::{Job, TimeUnit};
 
@@ -68,6 +73,30 @@ pub struct PastFailures {
     pub events: Vec<PlaceEvent>,
 }
 
+/// What the links of a network carried in a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PastTraffic {
+    /// How long it was, in cycles.
+    pub cycles: Ticks,
+    /// Flits of a message.
+    pub flits: u32,
+    /// The messages that each link carried.
+    pub links: Vec<(Link, u64)>,
+}
+
+/// A run at one moment, when all events of that time have happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scene<'h> {
+    /// The time, in ticks.
+    pub at: Ticks,
+    /// The jobs that hold processors, by their numbers, with their blocks.
+    pub running: Vec<(u32, &'h [Block])>,
+    /// Jobs that wait.
+    pub waiting: u32,
+    /// Places that are down, and those that are kept as spares.
+    pub down: Vec<Block>,
+}
+
 /// The first replication of a strategy. Memory grows with its jobs.
 #[derive(Clone, Debug)]
 pub struct History {
@@ -86,6 +115,8 @@ pub struct History {
     pub largest: Vec<(Ticks, u32)>,
     /// What failed, if anything could.
     pub failures: Option<PastFailures>,
+    /// What the links carried, if jobs sent messages.
+    pub traffic: Option<PastTraffic>,
     /// When the run ended, in ticks.
     pub end: Ticks,
     /// What it gave.
@@ -134,32 +165,50 @@ pub fn histories(
     backends: &mut dyn Backends,
     progress: &dyn Progress,
 ) -> Result<Vec<History>, ExperimentError> {
-    let timeline = experiment.timeline(0)?;
     let runs = experiment::run_first::<Record>(experiment, backends, progress)?;
-    let histories = experiment
-        .strategies
-        .iter()
-        .zip(runs)
-        .map(|(&strategy, run)| {
-            let (seen, (result, _)) = run?;
-            Ok(History {
-                machine: experiment.machine,
-                strategy,
-                unit: experiment.workload.time_unit(),
-                jobs: seen.jobs.into_iter().flatten().collect(),
-                fragmented: seen.fragmented,
-                largest: seen.largest,
-                failures: timeline.as_ref().map(|timeline| PastFailures {
-                    restart: timeline.restart,
-                    spares: timeline.kept(),
-                    outages: outages(&seen.places),
-                    events: seen.places,
-                }),
-                end: seen.end,
-                result,
-            })
-        });
+    let histories = experiment.strategies.iter().zip(runs).map(|(&of, run)| {
+        let (seen, result) = run?;
+        Ok(seen.history(experiment, of, result)?)
+    });
     histories.collect()
+}
+
+/// Records the first replication of each strategy while an experiment runs, maybe on several
+/// threads.
+#[derive(Debug, Default)]
+pub struct Recording(Mutex<Vec<(StrategyKind, Record)>>);
+
+impl Recording {
+    /// What is to observe the first replication of a strategy.
+    pub fn recorder(&self, strategy: StrategyKind) -> impl Observer + '_ {
+        let mut record = Record::default();
+        move |seen: &Seen<'_>| {
+            record.see(seen);
+            if let Seen::End(_) = seen {
+                let mut records = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+                records.push((strategy, std::mem::take(&mut record)));
+            }
+        }
+    }
+
+    /// The histories of the strategies with these results, of those that were recorded.
+    ///
+    /// # Errors
+    ///
+    /// When the failures of the experiment cannot be used.
+    pub fn histories(
+        self,
+        experiment: &Experiment,
+        results: &[StrategyResult],
+    ) -> Result<Vec<History>, SettingError> {
+        let mut records = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let histories = results.iter().filter_map(|result| {
+            let place = records.iter().position(|(of, _)| *of == result.strategy)?;
+            let (of, record) = records.swap_remove(place);
+            Some(record.history(experiment, of, result.runs.first()?.clone()))
+        });
+        histories.collect()
+    }
 }
 
 fn outages(events: &[PlaceEvent]) -> Vec<Outage> {
@@ -183,7 +232,7 @@ fn outages(events: &[PlaceEvent]) -> Vec<Outage> {
     outages
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Record {
     jobs: Vec<Option<PastJob>>,
     /// Of each job so far.
@@ -191,6 +240,7 @@ struct Record {
     places: Vec<PlaceEvent>,
     fragmented: Vec<(Ticks, u32)>,
     largest: Vec<(Ticks, u32)>,
+    traffic: Option<PastTraffic>,
     end: Ticks,
 }
 
@@ -204,6 +254,32 @@ fn element<T: Default + Clone>(list: &mut Vec<T>, number: u32) -> &mut T {
 }
 
 impl Record {
+    fn history(
+        self,
+        experiment: &Experiment,
+        strategy: StrategyKind,
+        result: RunResult,
+    ) -> Result<History, SettingError> {
+        let failures = experiment.timeline(0)?.map(|timeline| PastFailures {
+            restart: timeline.restart,
+            spares: timeline.kept(),
+            outages: outages(&self.places),
+            events: self.places,
+        });
+        Ok(History {
+            machine: experiment.machine,
+            strategy,
+            unit: experiment.workload.time_unit(),
+            jobs: self.jobs.into_iter().flatten().collect(),
+            fragmented: self.fragmented,
+            largest: self.largest,
+            failures,
+            traffic: self.traffic,
+            end: self.end,
+            result,
+        })
+    }
+
     fn job(&mut self, record: &JobRecord<'_>) {
         let mut stretches = std::mem::take(element(&mut self.interrupted, record.number));
         stretches.extend(record.last_start.map(|start| Stretch {
@@ -237,6 +313,13 @@ impl Observer for Record {
             Seen::Place(event) => self.places.push(*event),
             Seen::Fragmented(at, processors) => self.fragmented.push((at, processors)),
             Seen::Largest(at, processors) => self.largest.push((at, processors)),
+            Seen::Network(network) => {
+                self.traffic = Some(PastTraffic {
+                    cycles: network.now(),
+                    flits: network.parameters().flits,
+                    links: network.links().collect(),
+                });
+            }
             Seen::End(at) => self.end = at,
         }
     }
@@ -274,6 +357,52 @@ impl History {
             }
         }
         waits
+    }
+
+    /// When this number of grants, at least 1, had been made; an error has how many there were.
+    pub fn granted(&self, count: usize) -> Result<Ticks, usize> {
+        let jobs = self.jobs.iter();
+        // Jobs that keep their processors are granted them once.
+        let each = if self.keeps() { 1 } else { usize::MAX };
+        let starts = jobs.flat_map(|job| job.stretches.iter().take(each));
+        let mut starts: Vec<_> = starts.map(|stretch| stretch.start).collect();
+        starts.sort_unstable();
+        let at = count.checked_sub(1).and_then(|place| starts.get(place));
+        at.copied().ok_or(starts.len())
+    }
+
+    /// The run at a time; after its end, as it ended.
+    pub fn at(&self, at: Ticks) -> Scene<'_> {
+        let at = at.min(self.end);
+        let has = |start: Ticks, end: Option<Ticks>| start <= at && end.is_none_or(|end| at < end);
+        let mut running = Vec::new();
+        for (number, job) in (0..).zip(&self.jobs) {
+            let held = if self.keeps() {
+                // It holds its processors between the stretches, too.
+                let first = job.stretches.first();
+                first.filter(|first| has(first.start, job.end))
+            } else {
+                let mut stretches = job.stretches.iter();
+                stretches.find(|stretch| has(stretch.start, stretch.end))
+            };
+            running.extend(held.map(|stretch| (number, &*stretch.blocks)));
+        }
+        let waits = |job: &&PastJob| {
+            let mut waits = self.waits(job).into_iter();
+            waits.any(|(from, to)| has(from, to))
+        };
+        let down = self.failures.iter().flat_map(|failures| {
+            let outages = failures.outages.iter();
+            let outages = outages.filter(|outage| has(outage.start, outage.end));
+            let spares = failures.spares.iter().copied();
+            outages.map(|outage| outage.block).chain(spares)
+        });
+        Scene {
+            at,
+            waiting: self.jobs.iter().filter(waits).count() as u32,
+            running,
+            down: down.collect(),
+        }
     }
 
     /// What changes over time, in order.

@@ -81,12 +81,11 @@ use crate::backend::{Backend, BackendError, OnEvent};
 use crate::failures::Restart;
 use crate::metrics::{Refusals, RunValues};
 use crate::wording::counted;
-use crate::workload::{JOBS_MAX, Job, TIME_MAX, TimeUnit};
+use crate::workload::{JOBS_MAX, Job, TIME_MAX};
 
 mod contention;
 mod execution;
 mod failing;
-mod interrupt;
 mod measured;
 mod observer;
 mod phases;
@@ -103,7 +102,6 @@ mod tests;
 
 pub use contention::Contention;
 pub use execution::{Completion, EventKey, Execution, FixedService, MessageSums, Start};
-pub use interrupt::{Interrupted, Moment, run_until};
 pub use measured::{Conditions, Measured};
 pub use observer::{Interruption, JobRecord, Observer, PlaceEvent, Seen, Waits};
 pub use phases::Phases;
@@ -146,12 +144,6 @@ pub enum SimulationError {
     /// The controller has no room for a single job.
     #[error("the controller has no room for a single job")]
     NoRoom,
-    /// The run ends before that number of jobs has been granted.
-    #[error("only {} granted in the whole run (expected a number up to {granted})", counted(*granted, "job"))]
-    TooFewGrants {
-        /// How many were.
-        granted: u64,
-    },
     /// No event is left, but measured jobs are.
     #[error("no job can run any more, and {} not left{why}", have(*left))]
     Stalled {
@@ -184,14 +176,6 @@ pub enum SimulationError {
     NeverEnds {
         /// Its number.
         job: u32,
-    },
-    /// The run is over before that moment.
-    #[error("the run ends at {} {}s (expected a time up to then)", unit.of(*end), unit.name())]
-    Over {
-        /// When.
-        end: Ticks,
-        /// The unit of its times.
-        unit: TimeUnit,
     },
 }
 
@@ -362,6 +346,9 @@ impl<'b, J: Iterator<Item = Job>> Run<'b, J> {
         if self.state.left > 0 {
             let rest = u64::from(measured.count()) - reported;
             self.state.observer.see(&Seen::Advance(rest));
+        }
+        if let Some(network) = self.execution.network() {
+            self.state.observer.see(&Seen::Network(network));
         }
         self.state.end();
         Ok(self.finish())

@@ -7,6 +7,8 @@ use meshalloc::{Block, JobId, NodeId, Query};
 use super::largest;
 use super::layout::{Layout, ONE_ROW, Plan};
 use meshalloc_sim::backend::Backend;
+use meshalloc_sim::history::Scene;
+use meshalloc_sim::processors;
 use meshalloc_sim::simulation::SimulationError;
 use meshalloc_sim::situation;
 
@@ -73,6 +75,25 @@ impl Owners {
 }
 
 impl Snapshot {
+    /// A moment of a run on the machine.
+    pub fn of(scene: &Scene<'_>, plan: Plan) -> Self {
+        let running = scene.running.iter();
+        let jobs = running.map(|&(number, blocks)| MapJob {
+            id: JobId(number),
+            blocks: blocks.to_vec(),
+        });
+        let faulty = processors::intervals(plan.machine, &scene.down).into_iter();
+        Snapshot {
+            plan,
+            jobs: jobs.collect(),
+            waiting: scene.waiting,
+            faulty: faulty
+                .flat_map(|(first, last)| first..=last)
+                .map(NodeId)
+                .collect(),
+        }
+    }
+
     /// Asks a controller that serves the machine; changes nothing there.
     pub fn read(backend: &mut dyn Backend, plan: Plan) -> Result<Self, SimulationError> {
         let ask = &mut |query: &Query| backend.query(query);

@@ -6,12 +6,12 @@ use meshalloc_host_sim::map::colouring::{self, PALETTE};
 use meshalloc_host_sim::map::layout::{Layout, ONE_ROW};
 use meshalloc_host_sim::map::snapshot::Owner;
 use meshalloc_host_sim::map::terminal::{self, Look};
-use meshalloc_host_sim::map::{Map, MapJob, MapMoment, Snapshot, link_maps, maps, svg};
+use meshalloc_host_sim::map::{Map, MapJob, MapMoment, Snapshot, maps, svg};
 use meshalloc_sim::backend::{Backends, InProcessBackends};
-use meshalloc_sim::experiment::{Experiment, ExperimentError, Progress};
+use meshalloc_sim::experiment::Experiment;
+use meshalloc_sim::history::{self, History};
 use meshalloc_sim::workload::{
-    Arrivals, EstimateModel, Messages, Pattern, Rate, Requests, ServiceDistribution,
-    SideDistribution, SideRange, Synthetic, TimeUnit, WorkDistribution, Workload,
+    Rate, Requests, ServiceDistribution, SideDistribution, SideRange, Synthetic, TimeUnit, Workload,
 };
 
 fn mesh(w: u16, h: u16) -> Mesh {
@@ -68,6 +68,10 @@ fn experiment(mesh: Mesh, strategies: &[StrategyKind]) -> Experiment {
     Experiment::new(Workload::Synthetic(workload), 500, strategies)
 }
 
+fn recorded(experiment: &Experiment) -> Vec<History> {
+    history::histories(experiment, &mut InProcessBackends::default(), &()).unwrap()
+}
+
 #[test]
 fn the_caption_counts() {
     let map = small();
@@ -86,49 +90,18 @@ fn the_caption_counts() {
     );
 }
 
-/// A picture of a run makes the run again, which Ctrl-C ends, too.
-#[test]
-fn an_interruption_ends_the_runs_of_a_picture() {
-    struct Interrupted;
-    impl Progress for Interrupted {
-        fn is_interrupted(&self) -> bool {
-            true
-        }
-    }
-    let backends = &mut InProcessBackends::default();
-    let mut experiment = experiment(mesh(8, 8), &[StrategyKind::FirstFit]);
-    let end = MapMoment::Time(1e6);
-    for moment in [MapMoment::LastArrival, MapMoment::Jobs(10), end] {
-        let drawn = maps(&experiment, moment, backends, &());
-        assert_eq!(drawn.is_ok(), moment != end);
-        let ended = maps(&experiment, moment, backends, &Interrupted);
-        assert!(
-            matches!(ended, Err(ExperimentError::Interrupted)),
-            "{moment:?}"
-        );
-    }
-    if let Workload::Synthetic(workload) = &mut experiment.workload {
-        workload.work = WorkDistribution::Messages(Messages::new(Pattern::Ring));
-        workload.arrivals = Arrivals::AtOnce { jobs: 20 };
-        workload.estimates = EstimateModel::None;
-    }
-    assert_eq!(link_maps(&experiment, backends, &()).unwrap().len(), 1);
-    let ended = link_maps(&experiment, backends, &Interrupted);
-    assert!(matches!(ended, Err(ExperimentError::Interrupted)));
-}
-
 #[test]
 fn jobs_that_touch_differ() {
-    let backends = &mut InProcessBackends::default();
     let mesh = mesh(24, 24);
     let strategies: Vec<_> = StrategyKind::built()
         .filter(|&kind| kind.serves().includes(&mesh.into()))
         .collect();
     let experiment = experiment(mesh, &strategies);
+    let histories = recorded(&experiment);
     let mut pairs = 0;
     for second in 1..20 {
         let moment = MapMoment::Time(f64::from(second) * 10.0);
-        for map in maps(&experiment, moment, backends, &()).unwrap() {
+        for map in maps(&experiment, &histories, moment).unwrap() {
             let neighbours = colouring::neighbours(&map.snapshot);
             // So few are never enough, and there are others then.
             for palette in [2, PALETTE, 60] {
@@ -363,14 +336,14 @@ fn all_strategies_are_shown_at_the_same_time() {
         mesh,
         &[StrategyKind::FirstFit, StrategyKind::FreeSubmeshList],
     );
-    let backends = &mut InProcessBackends::default();
+    let histories = recorded(&experiment);
     let mut times = Vec::new();
     for moment in [
         MapMoment::LastArrival,
         MapMoment::Jobs(100),
         MapMoment::Time(250.0),
     ] {
-        let maps = maps(&experiment, moment, backends, &()).unwrap();
+        let maps = maps(&experiment, &histories, moment).unwrap();
         assert_eq!(maps.len(), 2);
         assert_eq!(maps[0].at, maps[1].at);
         assert!(

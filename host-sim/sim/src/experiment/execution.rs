@@ -9,7 +9,7 @@ use crate::workload::Workload;
 
 /// The execution of the jobs of this workload, without jobs; an error when the machine has no
 /// network or I/O nodes.
-pub fn execution(
+pub(super) fn execution(
     workload: &Workload,
     machine: Grid,
 ) -> Result<Box<dyn Execution>, ExperimentError> {

@@ -5,7 +5,7 @@ use meshalloc::StrategyKind;
 use super::execution::execution;
 use super::{Experiment, ExperimentError, Progress};
 use crate::backend::{Around, Backend, BackendError, Backends};
-use crate::simulation::{self, Conditions, Execution, Observer, RunResult, Seen};
+use crate::simulation::{self, Conditions, Observer, RunResult, Seen};
 
 /// Runs one replication of one strategy; errors are those of [`run`](super::run).
 pub fn run_once(
@@ -16,19 +16,15 @@ pub fn run_once(
     progress: &dyn Progress,
 ) -> Result<RunResult, ExperimentError> {
     let mut recorder = progress.recorder(strategy, replication);
-    let ended = run_observed(
+    run_observed(
         experiment,
         strategy,
         replication,
         backends,
         progress,
         &mut *recorder,
-    );
-    Ok(ended?.0)
+    )
 }
-
-/// The result of a run, and the [`Execution`] of its jobs in its last state.
-pub type Ended = (RunResult, Box<dyn Execution>);
 
 /// Runs the first replication of each strategy, each when its item is taken. An item has its
 /// observer and what [`run_observed`] returns. `progress` and the observers receive what that gives
@@ -41,7 +37,7 @@ pub fn run_first<O: Observer + Default>(
     experiment: &Experiment,
     backends: &mut dyn Backends,
     progress: &dyn Progress,
-) -> Result<impl Iterator<Item = Result<(O, Ended), ExperimentError>>, ExperimentError> {
+) -> Result<impl Iterator<Item = Result<(O, RunResult), ExperimentError>>, ExperimentError> {
     let jobs = experiment.conditions(0)?.measured.count();
     progress.begin(experiment.strategies.len() as u64, jobs.into());
     Ok(experiment.strategies.iter().map(move |&strategy| {
@@ -64,7 +60,7 @@ pub fn run_observed<'o>(
     backends: &mut dyn Backends,
     progress: &'o dyn Progress,
     observer: &'o mut dyn Observer,
-) -> Result<Ended, ExperimentError> {
+) -> Result<RunResult, ExperimentError> {
     let configuration = experiment.configuration(strategy, replication);
     let description = experiment.description.as_ref();
     let description = description.map(|description| &description.description);
@@ -90,13 +86,12 @@ pub fn run_observed<'o>(
         result = Some(run);
     })?;
     let result = result.expect("a backend that is ready calls its body");
-    let result = result.map_err(|reason| ExperimentError::of_run(strategy, replication, reason));
-    Ok((result?, execution))
+    result.map_err(|reason| ExperimentError::of_run(strategy, replication, reason))
 }
 
 /// The same backend; its changes fail with [`BackendError::Interrupted`] as soon as `progress` is
 /// interrupted.
-pub fn interruptible<'b>(
+fn interruptible<'b>(
     backend: &'b mut dyn Backend,
     progress: &'b dyn Progress,
 ) -> impl Backend + 'b {

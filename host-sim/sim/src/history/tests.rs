@@ -2,15 +2,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::*;
-use crate::backend::{Backend, InProcessBackends};
+use crate::backend::{Around, Backend, BackendError, InProcessBackends};
 use crate::experiment::Measure;
-use crate::experiment::execution;
 use crate::failures::Failures;
 use crate::metrics::Metric;
 use crate::processors::intervals;
-use crate::simulation::{self, Moment};
 use crate::workload::{Rate, ServiceDistribution, SideDistribution, Synthetic, Workload};
-use meshalloc::{Answer, JobId, Mesh, NodeId, Query};
+use meshalloc::{Answer, Configuration, Description, JobId, Mesh, NodeId, Query};
 
 /// Short runs at a load that makes jobs wait, measured by departures: averages over the whole time.
 fn experiment(strategies: &[StrategyKind]) -> Experiment {
@@ -71,12 +69,53 @@ fn nodes(machine: Grid, blocks: &[Block]) -> BTreeSet<u32> {
     held.map(|node| node.0).collect()
 }
 
-/// The processors of each job that the controller knows, and the faulty ones.
-type State = (BTreeMap<u32, BTreeSet<u32>>, BTreeSet<u32>);
+/// What a controller knows: the processors of each running job, jobs that wait, and the faulty
+/// processors.
+#[derive(Debug, PartialEq)]
+struct State {
+    running: BTreeMap<u32, BTreeSet<u32>>,
+    waiting: u32,
+    faulty: BTreeSet<u32>,
+}
+
+/// Keeps the state of the controller after the changes of each time.
+struct Spy<'b> {
+    machine: Grid,
+    inner: &'b mut InProcessBackends,
+    states: BTreeMap<Ticks, State>,
+}
+
+impl Backends for Spy<'_> {
+    fn with(
+        &mut self,
+        configuration: Configuration,
+        description: Option<&Description>,
+        body: &mut dyn FnMut(&mut dyn Backend),
+    ) -> Result<(), BackendError> {
+        let Spy {
+            machine,
+            inner,
+            states,
+        } = self;
+        inner.with(configuration, description, &mut |backend| {
+            let mut before = 0;
+            body(&mut Around::new(
+                backend,
+                |backend, change, now, on_event| {
+                    if now > before {
+                        states.insert(before, state_of(backend, *machine));
+                        before = now;
+                    }
+                    backend.call(change, now, on_event)
+                },
+            ));
+        })
+    }
+}
 
 fn state_of(backend: &mut dyn Backend, machine: Grid) -> State {
     let mut ask = |query: Query| backend.query(&query).unwrap().unwrap();
-    let (mut jobs, mut from) = (BTreeMap::new(), Some(0));
+    let (mut running, mut waiting, mut from) = (BTreeMap::new(), 0, Some(0));
     while let Some(begin) = from {
         let Answer::Jobs(list) = ask(Query::Jobs {
             on: None,
@@ -85,7 +124,11 @@ fn state_of(backend: &mut dyn Backend, machine: Grid) -> State {
             panic!("no jobs");
         };
         from = list.next;
-        for &(JobId(job), _) in list.jobs.iter().filter(|(_, processors)| *processors > 0) {
+        for &(JobId(job), processors) in &list.jobs {
+            if processors == 0 {
+                waiting += 1;
+                continue;
+            }
             let (mut blocks, mut total) = (Vec::new(), 1);
             while blocks.len() < total {
                 let from = blocks.len() as u32;
@@ -98,18 +141,22 @@ fn state_of(backend: &mut dyn Backend, machine: Grid) -> State {
                 total = list.total as usize;
                 blocks.extend(&list.blocks);
             }
-            jobs.insert(job, nodes(machine, &blocks));
+            running.insert(job, nodes(machine, &blocks));
         }
     }
     let Answer::Occupancy(chunk) = ask(Query::Occupancy { from: NodeId(0) }) else {
         panic!("no occupancy");
     };
     let is_faulty = |node: &u32| chunk.faulty[*node as usize / 8] >> (node % 8) & 1 == 1;
-    (jobs, (0..machine.nodes()).filter(is_faulty).collect())
+    State {
+        running,
+        waiting,
+        faulty: (0..machine.nodes()).filter(is_faulty).collect(),
+    }
 }
 
-/// At many moments the history has the jobs and faults that a controller has when the same run is
-/// stopped then.
+/// At many moments the history has the jobs and faults that the controller has before the first
+/// change after them.
 #[test]
 fn a_history_with_failures_is_what_the_controller_has_at_any_moment() {
     let (mut faults, mut moments) = (0, 0);
@@ -118,81 +165,100 @@ fn a_history_with_failures_is_what_the_controller_has_at_any_moment() {
             let experiment = failing(restart, &[strategy]);
             let machine = experiment.machine;
             let mut backends = InProcessBackends::default();
-            let history = &histories(&experiment, &mut backends, &()).unwrap()[0];
+            let mut spy = Spy {
+                machine,
+                inner: &mut backends,
+                states: BTreeMap::new(),
+            };
+            let history = &histories(&experiment, &mut spy, &()).unwrap()[0];
             let failures = history.failures.as_ref().unwrap();
             // With spares, a place is down only while two cubes of its row are.
             assert!(failures.outages.len() > if restart == Restart::Spare { 0 } else { 20 });
             assert!(history.jobs.iter().any(|job| job.stretches.len() > 1));
-            for part in 1..40 {
-                let at = history.end * part / 40;
-                let has = |start: Ticks, end: Option<Ticks>| {
-                    start <= at && end.is_none_or(|end| at < end)
+            for (&at, state) in &spy.states {
+                let scene = history.at(at);
+                let running = scene.running.iter();
+                let running = running.map(|(job, blocks)| (*job, nodes(machine, blocks)));
+                let found = State {
+                    running: running.collect(),
+                    waiting: scene.waiting,
+                    faulty: nodes(machine, &scene.down),
                 };
-                let mut jobs = BTreeMap::new();
-                for (number, job) in history.jobs.iter().enumerate() {
-                    // A job that keeps its processors holds them between the stretches, too.
-                    let held = if history.keeps() {
-                        job.stretches.len().max(1)
-                    } else {
-                        1
-                    };
-                    for stretches in job.stretches.chunks(held) {
-                        let end = if history.keeps() {
-                            job.end
-                        } else {
-                            stretches[0].end
-                        };
-                        if has(stretches[0].start, end) {
-                            let blocks = nodes(machine, &stretches[0].blocks);
-                            assert_eq!(jobs.insert(number as u32, blocks), None);
-                        }
-                    }
-                }
-                let down = failures
-                    .outages
-                    .iter()
-                    .filter(|one| has(one.start, one.end));
-                let down = down.map(|outage| outage.block);
-                let spares = failures.spares.iter().copied();
-                let down = nodes(machine, &down.chain(spares).collect::<Vec<_>>());
-                faults += down.len();
-                let waits = history.jobs.iter().filter(|job| {
-                    let mut waits = history.waits(job).into_iter();
-                    waits.any(|(from, to)| has(from, to))
-                });
-                let waiting = waits.count() as u32;
-
-                let configuration = experiment.configuration(strategy, 0);
-                let mut checked = false;
-                let mut body = |backend: &mut dyn Backend| {
-                    let mut execution = execution(&experiment.workload, machine).unwrap();
-                    let arrivals = experiment.workload.jobs(experiment.seed, 0).unwrap();
-                    let failures = experiment.timeline(0).unwrap();
-                    let moment = Moment::Time(at);
-                    let stopped = simulation::run_until(
-                        &mut *execution,
-                        backend,
-                        machine,
-                        arrivals,
-                        failures,
-                        moment,
-                    );
-                    let what = format!("{restart}, {strategy} at {at}");
-                    assert_eq!(stopped.unwrap().waiting, waiting, "{what}");
-                    assert_eq!(
-                        state_of(backend, machine),
-                        (jobs.clone(), down.clone()),
-                        "{what}"
-                    );
-                    checked = true;
-                };
-                backends.with(configuration, None, &mut body).unwrap();
-                assert!(checked);
+                assert_eq!(found, *state, "{restart}, {strategy} at {at}");
+                faults += state.faulty.len();
                 moments += 1;
             }
         }
     }
+    assert!(moments > 300, "{moments} moments");
     assert!(faults > moments, "{faults} faults at {moments} moments");
+}
+
+/// 4 x 1: job 0 holds all of it until 10, job 1 then half until 12, job 2 the other half until 19;
+/// job 3 waits for all.
+#[test]
+fn a_scene_has_the_events_of_its_moment() {
+    let mut history = short().remove(0);
+    let second = TimeUnit::Second.ticks_each();
+    let block = |x, w| meshalloc::Submesh::new(x, 0, w, 1).into();
+    let ran = [
+        (0, 10, 0, 4),
+        (10, 12, 0, 2),
+        (10, 19, 2, 2),
+        (19, 20, 0, 4),
+    ];
+    let template = history.jobs[0].clone();
+    let jobs = ran.map(|(start, end, x, w)| {
+        let mut job = template.clone();
+        (job.job.arrival, job.end) = (0, Some(end * second));
+        job.stretches = vec![Stretch {
+            start: start * second,
+            end: Some(end * second),
+            is_interrupted: false,
+            held: w.into(),
+            blocks: vec![block(x, w)],
+        }];
+        job
+    });
+    (history.jobs, history.end) = (jobs.to_vec(), 20 * second);
+    for (at, running, waiting) in [
+        (0, &[0][..], 3),
+        (9, &[0], 3),
+        (10, &[1, 2], 1),
+        (12, &[2], 1),
+        (19, &[3], 0),
+        (99, &[], 0),
+    ] {
+        let scene = history.at(at * second);
+        let numbers: Vec<_> = scene.running.iter().map(|(job, _)| *job).collect();
+        assert_eq!((&*numbers, scene.waiting), (running, waiting), "{at}");
+        assert_eq!(scene.at, at.min(20) * second);
+    }
+    // The second and the third job are granted at the same time.
+    for (grants, at) in [(1, 0), (2, 10), (3, 10), (4, 19)] {
+        assert_eq!(history.granted(grants), Ok(at * second));
+    }
+    assert_eq!(history.granted(5), Err(4));
+}
+
+#[test]
+fn a_recording_has_the_histories_of_a_run_of_its_own() {
+    struct Recorded(Recording);
+    impl Progress for Recorded {
+        fn recorder(&self, strategy: StrategyKind, replication: u32) -> Box<dyn Observer + '_> {
+            let recorder = (replication == 0).then(|| self.0.recorder(strategy));
+            recorder.map_or_else(|| Box::new(()) as Box<dyn Observer>, |it| Box::new(it))
+        }
+    }
+    let strategies = [StrategyKind::Naive, StrategyKind::FirstFit];
+    let mut experiment = failing(Restart::Elsewhere, &strategies);
+    experiment.replications = experiment::Replications::Fixed(2);
+    let mut backends = InProcessBackends::default();
+    let expected = histories(&experiment, &mut backends, &()).unwrap();
+    let recorded = Recorded(Recording::default());
+    let results = experiment::run(&experiment, &mut backends, &recorded).unwrap();
+    let found = recorded.0.histories(&experiment, &results).unwrap();
+    assert_eq!(format!("{found:?}"), format!("{expected:?}"));
 }
 
 #[test]

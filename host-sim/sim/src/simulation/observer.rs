@@ -2,6 +2,7 @@
 
 use meshalloc::{Block, Refusal, Ticks};
 
+use crate::network::Network;
 use crate::situation::Cause;
 use crate::workload::Job;
 
@@ -103,7 +104,9 @@ pub enum Seen<'r> {
     /// From this time on the largest slice that could be placed has this number of processors, if
     /// that is measured.
     Largest(Ticks, u32),
-    /// The run has ended at this time.
+    /// The network over which jobs have sent messages, at the end of the run.
+    Network(&'r Network),
+    /// The run has ended at this time; the last of all.
     End(Ticks),
 }
 

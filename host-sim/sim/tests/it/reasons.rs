@@ -34,7 +34,7 @@ fn run(settings: &[(&str, &str)], seed: u32) -> (Waits, RunResult) {
     };
     let backends = &mut InProcessBackends::default();
     let ended = run_observed(&plan, plan.strategies[0], 0, backends, &(), &mut observer);
-    (waits, ended.unwrap().0)
+    (waits, ended.unwrap())
 }
 
 /// Four jobs of one processor, of which those at 1 and 3 leave at 4 s and the others at 10 s. The

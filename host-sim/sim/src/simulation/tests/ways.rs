@@ -1,59 +1,7 @@
-//! Other ways to run: interrupted, with a backlog, with a clock.
+//! Other ways to run: with arrivals put off, with a backlog, with a clock.
 
 use super::*;
 use crate::backend::{Backends, InProcessBackends};
-
-#[test]
-fn a_run_is_interrupted_after_the_events_of_the_moment() {
-    // 4 x 1: job 0 holds all of it until 10, job 1 then half until 12, job 2 the other half, 3
-    // waits.
-    let jobs = [
-        job(0, 10, 4, 1),
-        job(1, 2, 2, 1),
-        job(2, 9, 2, 1),
-        job(3, 1, 4, 1),
-    ];
-    let stop = |moment| {
-        with_backend(mesh(4, 1), StrategyKind::FirstFit, 8, |backend| {
-            run_until(
-                &mut FixedService::default(),
-                backend,
-                mesh(4, 1),
-                jobs,
-                None,
-                moment,
-            )
-        })
-    };
-    let interrupted = |second: u64, running, waiting| Interrupted {
-        at: second * TimeUnit::Second.ticks_each(),
-        running,
-        waiting,
-    };
-    for (second, running, waiting) in [
-        (0, 1, 0),
-        (2, 1, 2),
-        (10, 2, 1),
-        (12, 1, 1),
-        (19, 1, 0),
-        (99, 0, 0),
-    ] {
-        let moment = Moment::Time(second * TimeUnit::Second.ticks_each());
-        assert_eq!(stop(moment).unwrap(), interrupted(second, running, waiting));
-    }
-    // The second and the third job are granted at the same time.
-    for (grants, second, running, waiting) in
-        [(1, 0, 1, 0), (2, 10, 2, 1), (3, 10, 2, 1), (4, 19, 1, 0)]
-    {
-        let found = stop(Moment::Grants(grants)).unwrap();
-        assert_eq!(found, interrupted(second, running, waiting), "{grants}");
-    }
-    let error = stop(Moment::Grants(5)).unwrap_err();
-    assert!(
-        matches!(error, SimulationError::TooFewGrants { granted: 4 }),
-        "{error}"
-    );
-}
 
 #[test]
 fn arrivals_that_only_wait_are_put_off() {
@@ -72,23 +20,6 @@ fn arrivals_that_only_wait_are_put_off() {
     assert_eq!(result.values[Metric::WaitingAtEnd], Some(17.0));
     assert_eq!(result.decisions, 22);
     assert!(pulled.get() <= KEPT_MAX + 40, "{}", pulled.get());
-    // After 4.000001 s all that came until then wait but the first two.
-    let interrupted = with_backend(mesh(2, 1), StrategyKind::FirstFit, 8, |backend| {
-        run_until(
-            &mut FixedService::default(),
-            backend,
-            mesh(2, 1),
-            jobs(),
-            None,
-            Moment::Time(4_000_001),
-        )
-    });
-    let expected = Interrupted {
-        at: 4_000_001,
-        running: 2,
-        waiting: 4_000_000,
-    };
-    assert_eq!(interrupted.unwrap(), expected);
     // What was put off comes when there is room again.
     let burst = || {
         let crowd = KEPT_MAX + 100;
