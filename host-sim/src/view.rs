@@ -145,7 +145,7 @@ fn page(title: &str, subtitle: &str, data: &data::Data) -> String {
             p { "Fragmented: processors that are free while the first job that waits asks for no more than there are. " (PROGRAM) " " (VERSION) "." }
         }
         script #meta type="application/json" { (PreEscaped(&data.meta)) }
-        script #columns type="application/gzip;base64" { (PreEscaped(&data.columns)) }
+        script #lists type="application/gzip;base64" { (PreEscaped(&data.lists)) }
         @for script in SCRIPTS { script { (PreEscaped(script)) } }
     };
     html::page(title, STYLE, &body)

@@ -1,63 +1,35 @@
 "use strict";
-// Reads the histories of the runs, in the format of view/data.rs, and computes the state of a run
+// Reads the histories of the runs, the lists of view/data.rs, and computes the state of a run
 // at any time.
 
 /** The list of running jobs is stored after this number of starts, again and again. */
 const KEY_EVERY = 256;
 
-/** Reads numbers stored as seven bits a byte, the lowest first. */
-class Reader {
-  constructor(bytes) {
-    this.bytes = bytes;
-    this.at = 0;
-  }
+/** The times of a list, `Infinity` for never. */
+const timesOf = (list) => Float64Array.from(list, (time) => time ?? Infinity);
 
-  number() {
-    let value = 0;
-    let factor = 1;
-    for (;;) {
-      const byte = this.bytes[this.at++];
-      value += (byte & 127) * factor;
-      if (byte < 128) return value;
-      factor *= 128;
-    }
-  }
-
-  /** Reads `count` numbers into an array, each as `value(number, place)`. */
-  fill(array, count, value) {
-    for (let place = 0; place < count; place++) array[place] = value(this.number(), place);
-    return array;
-  }
-}
-
-/** Reads the description and the columns of the page. */
+/** Reads the description and the lists of the page. */
 async function load() {
   const meta = JSON.parse(document.getElementById("meta").textContent);
-  const text = document.getElementById("columns").textContent;
+  const text = document.getElementById("lists").textContent;
   const packed = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  const reader = new Reader(new Uint8Array(await new Response(stream).arrayBuffer()));
-  const jobs = readJobs(reader, meta);
-  const runs = meta.runs.map((run) => readRun(reader, run, jobs, meta));
+  const lists = await new Response(stream).json();
+  const jobs = readJobs(lists.jobs);
+  const runs = meta.runs.map((about, at) => readRun(lists.runs[at], about, jobs, meta));
   return { meta, jobs, runs };
 }
 
-/** Reads the data that all runs share: each job's arrival, request and service time, in ticks. */
-function readJobs(reader, meta) {
-  const count = meta.jobs;
-  let before = 0;
-  const arrival = reader.fill(new Float64Array(count), count, (step) => (before += step));
-  const processors = reader.fill(new Int32Array(count), count, (number) => number);
-  const shape = reader.fill(new Int32Array(count), count, (number) => number);
-  const service = reader.fill(new Float64Array(count), count, (number) => number - 1);
-  let name = 0;
-  const number = new Float64Array(count);
-  if (meta.isLog) {
-    reader.fill(number, count, (step) => (name += step % 2 ? -(step + 1) / 2 : step / 2));
-  } else {
-    for (let job = 0; job < count; job++) number[job] = job + 1;
-  }
-  return { count, arrival, processors, shape, service, number };
+/** Each job's arrival, request and service time (-1: that follows from the run), in ticks. */
+function readJobs({ arrival, processors, shape, service, number }) {
+  return {
+    count: arrival.length,
+    arrival: Float64Array.from(arrival),
+    processors: Int32Array.from(processors),
+    shape: Int32Array.from(shape),
+    service: Float64Array.from(service, (ticks) => ticks ?? -1),
+    number: Float64Array.from(arrival, (_, job) => number[job] ?? job + 1),
+  };
 }
 
 /** Whether an interrupted job keeps its processors until all of them work again. */
@@ -65,51 +37,22 @@ function keepsPlace({ restart }) {
   return restart === "in-place" || restart === "spare";
 }
 
-/** Reads a run as stretches, the times in which a job runs. Stretch N is the first of job N. Later
+/** A run as stretches, the times in which a job runs. Stretch N is the first of job N. Later
  * stretches, after failures, follow the first ones of all jobs. Each has its job, its start and end
  * (`Infinity`: never), and its rectangles. */
-function readRun(reader, about, jobs, meta) {
+function readRun(lists, about, jobs, meta) {
   const count = about.jobs;
-  const total = count + about.restarts;
-  let number = 0;
-  const job = new Int32Array(total);
-  for (let at = 0; at < total; at++) job[at] = at < count ? at : (number += reader.number());
-  const start = reader.fill(new Float64Array(total), total, (wait, at) =>
-    wait ? jobs.arrival[job[at]] + wait - 1 : Infinity,
-  );
-  const started = [];
-  for (let at = 0; at < total; at++) if (start[at] < Infinity) started.push(at);
-  const end = new Float64Array(total).fill(Infinity);
-  const interrupted = new Uint8Array(total);
-  for (const at of started) {
-    const ran = reader.number();
-    if (ran) end[at] = start[at] + (ran === 1 ? jobs.service[job[at]] : Math.floor(ran / 2) - 1);
-    interrupted[at] = ran > 1 ? ran % 2 : 0;
-  }
-  const held = new Int32Array(total);
-  for (const at of started) held[at] = jobs.processors[job[at]] + reader.number();
-  const misses = new Int32Array(count);
-  for (const at of started) if (at < count) misses[at] = reader.number();
-  const slice = new Int32Array(total).fill(-1);
-  const ranks = new Map();
-  if (about.slices.length) {
-    for (const at of started) {
-      slice[at] = reader.number() - 1;
-      if (!about.slices[slice[at]]?.folded) continue;
-      let cell = 0;
-      const step = (number) => (cell += number % 2 ? -(number + 1) / 2 : number / 2);
-      const length = reader.number();
-      ranks.set(at, reader.fill(new Int32Array(length), length, step));
-    }
-  }
-  const { first, rects } = readRects(reader, total, started);
-  const refused = new Float64Array(count).fill(Infinity);
-  const refusals = [];
-  for (let at = 0; at < count; at++) {
-    const wait = start[at] === Infinity ? reader.number() : 0;
-    if (wait) refusals.push(at);
-    if (wait) refused[at] = jobs.arrival[at] + wait - 1;
-  }
+  const total = lists.start.length;
+  const job = Int32Array.from(lists.start, (_, at) => (at < count ? at : lists.later[at - count]));
+  const [start, end, refused] = [lists.start, lists.end, lists.refused].map(timesOf);
+  const interrupted = Uint8Array.from(lists.interrupted);
+  const held = Int32Array.from(lists.beyond, (more, at) => jobs.processors[job[at]] + more);
+  const misses = Int32Array.from(lists.misses);
+  const slice = Int32Array.from(lists.slice, (kind) => kind ?? -1);
+  const ranks = new Map(lists.ranks);
+  const { first, rects } = readRects(lists);
+  const started = job.map((_, at) => at).filter((at) => start[at] < Infinity);
+  const refusals = Int32Array.from(refused, (_, at) => at).filter((at) => refused[at] < Infinity);
   refusals.sort((one, other) => refused[one] - refused[other]);
   // The next stretch of the same job, or -1.
   const next = new Int32Array(total).fill(-1);
@@ -123,11 +66,11 @@ function readRun(reader, about, jobs, meta) {
   const run = { ...about, ...stretches, misses, refused, refusals, count, jobs };
   run.restart = meta.restart;
   run.keeps = keepsPlace(meta);
-  run.starts = Int32Array.from(started).sort((one, other) => start[one] - start[other]);
+  run.starts = started.sort((one, other) => start[one] - start[other]);
   run.ends = run.starts.filter((at) => end[at] < Infinity);
   run.ends.sort((one, other) => end[one] - end[other]);
   run.interruptions = run.ends.filter((at) => interrupted[at]);
-  run.failures = meta.restart === null ? null : readFailures(reader, about);
+  run.failures = lists.failures && readFailures(lists.failures);
   run.keys = keys(run);
   // The machine as it is drawn for this run: with its cubes only if switches join them.
   run.meta = { ...meta, digits: about.digits, cube: about.cube };
@@ -135,13 +78,11 @@ function readRun(reader, about, jobs, meta) {
   return run;
 }
 
-/** Reads lists of rectangles for the numbers below `total`; only those in `having` have any. */
-function readRects(reader, total, having) {
-  const first = new Int32Array(total + 1);
-  for (const at of having) first[at + 1] = reader.number();
-  for (let at = 0; at < total; at++) first[at + 1] += first[at];
-  const length = 4 * first[total];
-  return { first, rects: reader.fill(new Int32Array(length), length, (number) => number) };
+/** Lists of rectangles: where each begins in the list of all. */
+function readRects({ counts, rects }) {
+  const first = new Int32Array(counts.length + 1);
+  counts.forEach((count, at) => (first[at + 1] = first[at] + count));
+  return { first, rects: Int32Array.from(rects) };
 }
 
 /** The rectangles of the number `place`. */
@@ -153,34 +94,20 @@ function rectsAt({ first, rects }, place) {
   return list;
 }
 
-/** Reads the outages, each with start, end and rectangles, the rectangles of the spares, and how
+/** The outages, each with start, end and rectangles, the rectangles of the spares, and how
  * many processors are down, and of these held by jobs, from each time on. */
-function readFailures(reader, about) {
-  const { outages, places } = about;
-  const start = new Float64Array(outages);
-  const end = new Float64Array(outages).fill(Infinity);
-  let before = 0;
-  for (let at = 0; at < outages; at++) {
-    start[at] = before += reader.number();
-    const length = reader.number();
-    if (length) end[at] = start[at] + length - 1;
-  }
-  const all = Array.from({ length: outages + 1 }, (_, at) => at);
-  const areas = readRects(reader, outages + 1, all);
-  const time = new Float64Array(places);
-  const [down, held] = [new Int32Array(places), new Int32Array(places)];
-  before = 0;
-  for (let at = 0; at < places; at++) {
-    time[at] = before += reader.number();
-    down[at] = reader.number();
-    held[at] = reader.number();
-  }
+function readFailures(lists) {
+  const count = lists.start.length;
+  const end = timesOf(lists.end);
+  const [down, held] = [lists.down, lists.held].map((list) => Int32Array.from(list));
+  const areas = readRects(lists);
   const area = ([, , width, height]) => width * height;
-  const spares = rectsAt(areas, outages);
+  const spares = rectsAt(areas, count);
   const spared = spares.reduce((sum, rect) => sum + area(rect), 0);
-  const ends = Int32Array.from(all.slice(0, outages)).filter((at) => end[at] < Infinity);
+  const ends = Int32Array.from(end, (_, at) => at).filter((at) => end[at] < Infinity);
   ends.sort((one, other) => end[one] - end[other]);
-  return { count: outages, start, end, ends, ...areas, spares, spared, time, down, held };
+  const times = { start: timesOf(lists.start), end, ends, time: timesOf(lists.time) };
+  return { count, ...times, ...areas, spares, spared, down, held };
 }
 
 /** Colours each job when it starts for the first time. The first candidate is the colour of its

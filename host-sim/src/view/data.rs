@@ -1,42 +1,21 @@
-//! The histories of runs in the form that the page reads: a description as JSON, and columns of
-//! numbers.
+//! The histories of runs in the form that the page reads: a description, and lists of numbers for
+//! the jobs and each run, both as JSON. The lists are compressed with gzip and written in base64.
 //!
-//! A column is a sequence of LEB128 numbers, seven bits a byte, the lowest first. The columns stand
-//! one after another, compressed with gzip and then written in base64:
-//!
-//! 1. of the `n` jobs: time since the arrival before; processors asked for; place of the shape in
-//!    `shapes`; service time and 1, or 0 if it follows from the run; in a log, its number;
-//! 2. for each run its *stretches*, times in which a job runs: the first of each of its first
-//!    `jobs` jobs, also if it never started, and then the `restarts` later ones, whose first column
-//!    is the number of the job, less that before. Of each stretch: time from the job's arrival to
-//!    the start and 1, or 0 if it never started. Then of each that started: its length twice and 2,
-//!    and 1 more if a failure ended it, 1 if it is the service time, 0 if it ran when the run
-//!    ended; processors held beyond the request; of a first stretch, misses; if the run has slices,
-//!    the place of its slice in `slices` and 1, or 0 if it has none, and of one that is folded the
-//!    number of ranks and the processor of each; number of rectangles; of each rectangle its
-//!    column, row, width and height in the picture. After those columns, of each job that never
-//!    started, the time from arrival to refusal and 1, or 0 if it was not refused;
-//! 3. after each run in which something may fail: of each of its `outages` the time from the start
-//!    of the one before, its length and 1, or 0 if it goes on when the run ends; number of
-//!    rectangles of each, and of the spares; these rectangles. Then of each of its `places`, events
-//!    of failures, the time since the one before, the processors that are down from then on, and
-//!    those of them that jobs hold.
-//!
-//! Times are in ticks. Numbers of a log's jobs, and processors of ranks (the row times the columns
-//! of the picture, plus the column), are given less the one before, doubled, and 1 less than twice
-//! the negative if that is below 0.
+//! A run has *stretches*, times in which a job runs: the first of each of its jobs, also if it never
+//! started, and then the later ones. Times are in ticks; null is never, or not known.
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use meshalloc::{Block, Description, Flags, Grid, Slice, SliceRule, Ticks};
+use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::map::layout::{Layout, ONE_ROW, Plan};
+use crate::map::layout::{Layout, ONE_ROW, Plan, Rect};
 use meshalloc_sim::experiment::{Experiment, StrategyResult};
 use meshalloc_sim::history::{History, Means, PastJob, Stretch};
 use meshalloc_sim::metrics::Metric;
@@ -48,23 +27,75 @@ const POINTS: usize = 1200;
 pub(super) struct Data {
     /// JSON without a `<`.
     pub(super) meta: String,
-    pub(super) columns: String,
+    pub(super) lists: String,
 }
 
-#[derive(Default)]
-struct Columns(Vec<u8>);
+#[derive(Serialize)]
+struct Lists {
+    jobs: Jobs,
+    runs: Vec<Run>,
+}
 
-impl Columns {
-    fn push(&mut self, mut number: u64) {
-        while number >= 0x80 {
-            self.0.push(number as u8 | 0x80);
-            number >>= 7;
+/// What all runs share.
+#[derive(Default, Serialize)]
+struct Jobs {
+    arrival: Vec<Ticks>,
+    processors: Vec<u32>,
+    /// Places in the list of shapes.
+    shape: Vec<usize>,
+    service: Vec<Option<Ticks>>,
+    /// What a job of a log is called there.
+    number: Vec<i64>,
+}
+
+/// A run: lists of its stretches, then of its jobs.
+#[derive(Default, Serialize)]
+struct Run {
+    /// The jobs of the later stretches.
+    later: Vec<usize>,
+    start: Vec<Option<Ticks>>,
+    end: Vec<Option<Ticks>>,
+    interrupted: Vec<u8>,
+    /// Processors held beyond the request.
+    beyond: Vec<u32>,
+    /// Places in the list of kinds of slices.
+    slice: Vec<Option<usize>>,
+    /// Of folded slices, with the number of the stretch: the processors along the folded side by
+    /// rank, each as its row times the columns of the picture, and its column.
+    ranks: Vec<(usize, Vec<usize>)>,
+    #[serde(flatten)]
+    areas: Areas,
+    misses: Vec<u32>,
+    refused: Vec<Option<Ticks>>,
+    failures: Option<Down>,
+}
+
+/// Places that were down, with the spares behind them, and events of failures.
+#[derive(Serialize)]
+struct Down {
+    start: Vec<Ticks>,
+    end: Vec<Option<Ticks>>,
+    #[serde(flatten)]
+    areas: Areas,
+    time: Vec<Ticks>,
+    down: Vec<u32>,
+    held: Vec<u32>,
+}
+
+/// Lists of rectangles: how many each has, and column, row, width and height of all.
+#[derive(Default, Serialize)]
+struct Areas {
+    counts: Vec<usize>,
+    rects: Vec<usize>,
+}
+
+impl Areas {
+    fn push(&mut self, blocks: &[Block], layout: &Layout) {
+        let before = self.rects.len();
+        for Rect { x, y } in blocks.iter().flat_map(|&block| layout.rectangles(block)) {
+            self.rects.extend([x.start, y.start, x.len(), y.len()]);
         }
-        self.0.push(number as u8);
-    }
-
-    fn push_signed(&mut self, number: i64) {
-        self.push(((number << 1) ^ (number >> 63)) as u64);
+        self.counts.push((self.rects.len() - before) / 4);
     }
 }
 
@@ -84,19 +115,21 @@ pub(super) fn data(experiment: &Experiment, histories: &[History]) -> Data {
             )
         })
         .collect();
-    let mut columns = Columns::default();
     // Every run has the same jobs; some runs have fewer.
     let longest = histories.iter().max_by_key(|history| history.jobs.len());
     let jobs = longest.map_or(&[][..], |history| &history.jobs);
-    let shapes = push_jobs(experiment, jobs, &mut columns);
+    let (shapes, listed) = list_jobs(experiment, jobs);
     let slices: Vec<_> = histories
         .iter()
         .map(|history| Slices::new(history, description))
         .collect();
-    for ((history, layout), slices) in histories.iter().zip(&layouts).zip(&slices) {
-        push_run(history, layout, slices, &mut columns);
-        push_failures(history, layout, &mut columns);
-    }
+    let runs = histories.iter().zip(layouts.iter().zip(&slices));
+    let lists = Lists {
+        jobs: listed,
+        runs: runs
+            .map(|(history, (layout, slices))| list_run(history, layout, slices))
+            .collect(),
+    };
     let end = histories.iter().map(|history| history.end).max();
     let end = end.unwrap_or(0);
     // What a report of a single replication would show.
@@ -136,12 +169,11 @@ pub(super) fn data(experiment: &Experiment, histories: &[History]) -> Data {
         "runs": runs.collect::<Vec<_>>(),
     });
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    let written = encoder
-        .write_all(&columns.0)
-        .and_then(|()| encoder.finish());
+    let written = serde_json::to_writer(&mut encoder, &lists).map_err(io::Error::from);
+    let written = written.and_then(|()| encoder.finish());
     Data {
         meta: meta.to_string().replace('<', "\\u003c"),
-        columns: STANDARD.encode(written.expect("a vector takes all bytes")),
+        lists: STANDARD.encode(written.expect("a vector takes all bytes")),
     }
 }
 
@@ -256,9 +288,6 @@ fn run(history: &History, result: &StrategyResult, slices: &Slices, end: u64) ->
     json!({
         "name": history.strategy.to_string(),
         "jobs": history.jobs.len(),
-        "restarts": entries(history).count() - history.jobs.len(),
-        "outages": failures.map_or(0, |failures| failures.outages.len()),
-        "places": failures.map_or(0, |failures| failures.events.len()),
         "end": history.end,
         "meanWait": meshalloc_sim::results::shown(result, Metric::WaitingDelay).map(|wait| wait.mean),
         "saturated": result.saturated,
@@ -275,19 +304,12 @@ fn run(history: &History, result: &StrategyResult, slices: &Slices, end: u64) ->
     })
 }
 
-/// Writes what all runs share; gives the shapes by their places.
-fn push_jobs(experiment: &Experiment, jobs: &[PastJob], columns: &mut Columns) -> Vec<String> {
-    let mut before = 0;
-    for PastJob { job, .. } in jobs {
-        columns.push(job.arrival.saturating_sub(before));
-        before = job.arrival;
-    }
-    for PastJob { job, .. } in jobs {
-        columns.push(job.request.processors.into());
-    }
+/// The shapes of the jobs, each once, and what all runs share.
+fn list_jobs(experiment: &Experiment, jobs: &[PastJob]) -> (Vec<String>, Jobs) {
     let mut places = BTreeMap::new();
     let mut shapes = Vec::new();
-    for PastJob { job, .. } in jobs {
+    let mut list = Jobs::default();
+    for (number, PastJob { job, .. }) in (0..).zip(jobs) {
         // The page reads the number of a request without a shape.
         let shape = if job.request.flags.contains(Flags::CHIPS) {
             format!("any of {}", job.request.processors)
@@ -298,130 +320,78 @@ fn push_jobs(experiment: &Experiment, jobs: &[PastJob], columns: &mut Columns) -
             shapes.push(shape.clone());
             shapes.len() - 1
         });
-        columns.push(place as u64);
-    }
-    for PastJob { job, .. } in jobs {
-        columns.push(job.work.service().map_or(0, |ticks| ticks + 1));
-    }
-    if let Workload::Log(log) = &experiment.workload {
-        let mut before = 0;
-        for place in 0..jobs.len() as u32 {
-            let number = log.job_number(place);
-            columns.push_signed(number.wrapping_sub(before));
-            before = number;
+        list.arrival.push(job.arrival);
+        list.processors.push(job.request.processors);
+        list.shape.push(place);
+        list.service.push(job.work.service());
+        if let Workload::Log(log) = &experiment.workload {
+            list.number.push(log.job_number(number));
         }
     }
-    shapes
+    (shapes, list)
 }
 
-fn push_run(history: &History, layout: &Layout, slices: &Slices, columns: &mut Columns) {
-    let jobs = &history.jobs;
-    let mut before = 0;
-    for Entry { number, .. } in entries(history).skip(jobs.len()) {
-        columns.push((number - before) as u64);
-        before = number;
-    }
-    for Entry { job, stretch, .. } in entries(history) {
-        columns.push(stretch.map_or(0, |stretch| stretch.start - job.job.arrival + 1));
-    }
-    let started = || entries(history).filter_map(|entry| Some((entry.job, entry.stretch?)));
-    for (job, stretch) in started() {
-        let ran = stretch.end.map(|end| end - stretch.start);
-        let is_service = ran == job.job.work.service() && !stretch.is_interrupted;
-        columns.push(match ran {
-            None => 0,
-            Some(_) if is_service => 1,
-            Some(ran) => 2 * ran + 2 + u64::from(stretch.is_interrupted),
-        });
-    }
-    for (job, stretch) in started() {
+fn list_run(history: &History, layout: &Layout, slices: &Slices) -> Run {
+    let mut run = Run::default();
+    let no_slices = std::iter::repeat(&None);
+    let of_entries = slices.of_entries.iter().chain(no_slices);
+    for ((place, entry), slice) in entries(history).enumerate().zip(of_entries) {
+        let Entry {
+            number,
+            job,
+            stretch,
+        } = entry;
         let requested = job.job.request.processors;
-        columns.push(stretch.held.saturating_sub(requested).into());
-    }
-    for job in jobs.iter().filter(|job| job.start().is_some()) {
-        columns.push(job.misses.into());
-    }
-    let with_slices = entries(history).zip(&slices.of_entries);
-    for (entry, slice) in with_slices {
-        let Some(stretch) = entry.stretch else {
-            continue;
-        };
-        columns.push(slice.map_or(0, |(kind, _)| kind as u64 + 1));
-        if let Some((_, slice)) = slice {
-            push_ranks(stretch, slice, layout, columns);
+        if place >= history.jobs.len() {
+            run.later.push(number);
         }
-    }
-    push_rectangles(
-        started().map(|(_, stretch)| &*stretch.blocks),
-        layout,
-        columns,
-    );
-    for job in jobs.iter().filter(|job| job.start().is_none()) {
-        columns.push(job.end.map_or(0, |end| end - job.job.arrival + 1));
-    }
-}
-
-/// Places that were down, spares, and how many processors were down.
-fn push_failures(history: &History, layout: &Layout, columns: &mut Columns) {
-    let Some(failures) = &history.failures else {
-        return;
-    };
-    let mut before = 0;
-    let mut since = |at: Ticks| at - std::mem::replace(&mut before, at);
-    for outage in &failures.outages {
-        columns.push(since(outage.start));
-        columns.push(outage.end.map_or(0, |end| end - outage.start + 1));
-    }
-    let outages = failures.outages.iter();
-    let blocks = outages.map(|outage| std::slice::from_ref(&outage.block));
-    push_rectangles(blocks.chain([&*failures.spares]), layout, columns);
-    let mut before = 0;
-    let mut since = |at: Ticks| at - std::mem::replace(&mut before, at);
-    for event in &failures.events {
-        columns.push(since(event.at));
-        columns.push(event.down.into());
-        columns.push(event.down_and_held.into());
-    }
-}
-
-/// How many rectangles the blocks of each list are in the picture, and then these rectangles.
-fn push_rectangles<'b>(
-    lists: impl Iterator<Item = &'b [Block]>,
-    layout: &Layout,
-    columns: &mut Columns,
-) {
-    let rectangles = |blocks: &[Block]| -> Vec<_> {
-        let blocks = blocks.iter();
-        blocks.flat_map(|&block| layout.rectangles(block)).collect()
-    };
-    let rectangles: Vec<_> = lists.map(rectangles).collect();
-    for list in &rectangles {
-        columns.push(list.len() as u64);
-    }
-    for rect in rectangles.iter().flatten() {
-        for number in [rect.x.start, rect.y.start, rect.x.len(), rect.y.len()] {
-            columns.push(number as u64);
+        run.start.push(stretch.map(|stretch| stretch.start));
+        run.end.push(stretch.and_then(|stretch| stretch.end));
+        let is_interrupted = stretch.is_some_and(|stretch| stretch.is_interrupted);
+        run.interrupted.push(is_interrupted.into());
+        run.beyond
+            .push(stretch.map_or(0, |stretch| stretch.held.saturating_sub(requested)));
+        run.slice.push(slice.as_ref().map(|(kind, _)| *kind));
+        if let (Some((_, slice)), Some(stretch)) = (slice, stretch) {
+            let ranks = ranks(stretch, slice, layout);
+            run.ranks.extend(ranks.map(|ranks| (place, ranks)));
         }
+        let blocks = stretch.map_or(&[][..], |stretch| &stretch.blocks);
+        run.areas.push(blocks, layout);
     }
+    for job in &history.jobs {
+        let has_started = job.start().is_some();
+        run.misses.push(if has_started { job.misses } else { 0 });
+        run.refused.push(job.end.filter(|_| !has_started));
+    }
+    run.failures = history.failures.as_ref().map(|failures| {
+        let mut areas = Areas::default();
+        for outage in &failures.outages {
+            areas.push(&[outage.block], layout);
+        }
+        areas.push(&failures.spares, layout);
+        let (outages, events) = (failures.outages.iter(), failures.events.iter());
+        Down {
+            start: outages.clone().map(|outage| outage.start).collect(),
+            end: outages.map(|outage| outage.end).collect(),
+            areas,
+            time: events.clone().map(|event| event.at).collect(),
+            down: events.clone().map(|event| event.down).collect(),
+            held: events.map(|event| event.down_and_held).collect(),
+        }
+    });
+    run
 }
 
 /// The processors of a folded slice along its folded side, in the order of their ranks.
-fn push_ranks(stretch: &Stretch, slice: &Slice, layout: &Layout, columns: &mut Columns) {
-    let Some(ranks) = slice.ranks() else {
-        return;
-    };
+fn ranks(stretch: &Stretch, slice: &Slice, layout: &Layout) -> Option<Vec<usize>> {
     let blocks = || stretch.blocks.iter().copied();
+    let ranks = slice.ranks()?;
     let nodes = ranks.filter_map(|at| slice.processor(&at, blocks()));
-    let width = layout.across.len() as i64;
+    let width = layout.across.len();
     let cells = nodes.map(|node| {
         let (x, y) = layout.place(node);
-        y as i64 * width + x as i64
+        y * width + x
     });
-    let cells: Vec<_> = cells.collect();
-    columns.push(cells.len() as u64);
-    let mut before = 0;
-    for cell in cells {
-        columns.push_signed(cell - before);
-        before = cell;
-    }
+    Some(cells.collect())
 }
