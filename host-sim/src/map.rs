@@ -1,7 +1,7 @@
 //! Maps: pictures of which job holds which processors at one moment. A [`Snapshot`] is of a run's
 //! [`History`], or is read from a controller, wherever it is, through its
-//! [`Backend`](meshalloc_sim::backend::Backend). It is drawn as [`svg`] or on the [`terminal`]; jobs
-//! that touch differ in [colour](colouring).
+//! [`Backend`](meshalloc_sim::backend::Backend). It is drawn as [`svg`] or on the [`terminal`];
+//! jobs that touch differ in [colour](colouring).
 
 use std::fmt;
 use std::str::FromStr;

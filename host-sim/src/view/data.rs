@@ -1,8 +1,8 @@
 //! The histories of runs in the form that the page reads: a description, and lists of numbers for
 //! the jobs and each run, both as JSON. The lists are compressed with gzip and written in base64.
 //!
-//! A run has *stretches*, times in which a job runs: the first of each of its jobs, also if it never
-//! started, and then the later ones. Times are in ticks; null is never, or not known.
+//! A run has *stretches*, times in which a job runs: the first of each of its jobs, also if it
+//! never started, and then the later ones. Times are in ticks; null is never, or not known.
 
 use std::collections::BTreeMap;
 use std::io;
