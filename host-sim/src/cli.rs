@@ -40,6 +40,7 @@ use crate::saturation::{self, SaturationArgs};
 use crate::serve::{self, ServeArgs};
 use crate::settings::{self, Given, JsonArgs, Takes, of_one_controller};
 use crate::view::{self, ViewArgs};
+use crate::watch::{self, WatchArgs};
 use meshalloc_sim::backend::{Backends, InProcessBackends};
 use meshalloc_sim::experiment::Progress;
 use meshalloc_sim::names;
@@ -151,6 +152,13 @@ enum Command {
     /// that needs no network.
     #[command(after_help = VIEW_EXAMPLES)]
     View(Box<ViewArgs>),
+    /// Watch a machine on the terminal: a controller on a board, or a run at a chosen speed
+    ///
+    /// Shows the machine, the queue and why its jobs wait. With --port, --tcp or --unix it asks a
+    /// controller, as device does, and changes nothing there. Without them it makes the first
+    /// replication of the first strategy, and then plays it.
+    #[command(after_help = WATCH_EXAMPLES)]
+    Watch(Box<WatchArgs>),
     /// Carry out a file of operations and print the result of each, one JSON object a line
     #[command(after_help = REPLAY_FORMAT)]
     Replay(ReplayArgs),
@@ -233,6 +241,15 @@ Examples:
 A scenario file is TOML; its keys are the options above without the dashes, except --scenario,
 --output and --replace. A file for run works, too. These keys are ignored: replications,
 until-rel-error, until-abs-error, max-replications and slowdown-threshold.";
+
+const WATCH_EXAMPLES: &str = "\
+Examples:
+  host-sim watch --mesh 16x16 --strategy fsl --load .7 --jobs 1000
+  host-sim watch --torus 8x8x8 --load .6 --jobs 500 --speed 10m --once
+  host-sim watch --tcp 127.0.0.1:4000
+
+Keys: q ends it, z and Z show one plane after another. In a run, space stops and goes on, + and -
+change the speed, the arrows go from event to event, Home and End to both ends.";
 
 const REPLAY_FORMAT: &str = "\
 One operation a line, a JSON object or words; `#` begins a comment after words:
@@ -482,6 +499,7 @@ fn carry_out(cli: &Cli, output: &mut impl Write) -> Result<(), Failure> {
             failure::files_first(output, |output| saturation::saturation(args, output))
         }
         Command::Reproduce(args) => reproduce::reproduce(args, output),
+        Command::Watch(args) => watch::watch(args, output),
         Command::Device(args) => device::device(args, output),
         Command::Serve(args) => serve::serve(args, output),
         Command::Log(args) => log::log(args, output),

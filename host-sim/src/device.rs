@@ -3,6 +3,7 @@
 
 use std::io::Write;
 use std::num::NonZeroU64;
+use std::sync::LazyLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -20,11 +21,15 @@ use crate::line::hint;
 use crate::progress::Bar;
 use crate::replay;
 use crate::signals::is_interrupted;
+use meshalloc_sim::backend::BackendError;
 use meshalloc_sim::names;
+use meshalloc_sim::situation::Situation;
 use meshalloc_sim::wording::counted;
 use meshalloc_sim::workload::TimeUnit;
 
 mod answers;
+
+pub(crate) use answers::Asked;
 
 /// The pause between two questions for events.
 const FOLLOW_EVERY: Duration = Duration::from_millis(200);
@@ -43,9 +48,9 @@ pub(crate) struct DeviceArgs {
 }
 
 /// Where the controller is.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[group(multiple = false)]
-struct PlaceArgs {
+pub(crate) struct PlaceArgs {
     /// The serial port, such as /dev/ttyACM0 or COM3; @BAUD behind it chooses a rate
     #[arg(long, value_name = "DEVICE", global = true)]
     port: Option<String>,
@@ -132,37 +137,66 @@ enum Command {
     Reset,
 }
 
-type Board = Client<Box<dyn Line + Send>>;
+/// A controller at the end of a line.
+pub(crate) struct Connection {
+    pub(crate) endpoint: Endpoint,
+    client: Client<Box<dyn Line + Send>>,
+    pub(crate) configuration: Configuration,
+    description: Option<&'static Description>,
+}
 
-struct Device<'o, 'd> {
-    endpoint: Endpoint,
-    client: Board,
-    configuration: Configuration,
-    description: Option<&'d Description>,
+impl Connection {
+    pub(crate) fn open(place: &PlaceArgs) -> Result<Self, Failure> {
+        let endpoint = place.endpoint()?;
+        let line = endpoint
+            .open()
+            .map_err(|reason| format!("{endpoint}: {reason}"))?;
+        let options = Options {
+            baud: endpoint.baud(),
+            interrupted: Some(is_interrupted),
+            ..Options::default()
+        };
+        let client = Client::connect(line, options);
+        let client = client.map_err(|error| lost(&endpoint, &error))?;
+        Ok(Connection {
+            configuration: client.greeting().configuration,
+            description: described(client.greeting())?,
+            endpoint,
+            client,
+        })
+    }
+
+    pub(crate) fn situation(&mut self) -> Result<Situation<'static>, BackendError> {
+        let Connection {
+            endpoint,
+            client,
+            configuration,
+            description,
+        } = self;
+        let ask = &mut |query: &Query| {
+            client.query(query).map_err(|error| match error {
+                ClientError::Interrupted => BackendError::Interrupted,
+                error => BackendError::Line {
+                    endpoint: endpoint.to_string(),
+                    reason: format!("{error}{}", hint(&error)),
+                },
+            })
+        };
+        Situation::read(ask, *configuration, *description)
+    }
+}
+
+struct Device<'o> {
+    line: Connection,
     json: bool,
     output: &'o mut dyn Write,
 }
 
 /// Carries out one command on a controller.
 pub(crate) fn device(args: &DeviceArgs, output: &mut dyn Write) -> Result<(), Failure> {
-    let endpoint = args.place.endpoint()?;
-    let line = endpoint
-        .open()
-        .map_err(|reason| format!("{endpoint}: {reason}"))?;
     let _interrupts = Bar::interruptible()?;
-    let options = Options {
-        baud: endpoint.baud(),
-        interrupted: Some(is_interrupted),
-        ..Options::default()
-    };
-    let client = Client::connect(line, options);
-    let client = client.map_err(|error| lost(&endpoint, &error))?;
-    let description = described(client.greeting())?;
     let mut device = Device {
-        configuration: client.greeting().configuration,
-        description: description.as_ref(),
-        endpoint,
-        client,
+        line: Connection::open(&args.place)?,
         json: args.json,
         output,
     };
@@ -170,6 +204,10 @@ pub(crate) fn device(args: &DeviceArgs, output: &mut dyn Write) -> Result<(), Fa
 }
 
 impl PlaceArgs {
+    pub(crate) const fn is_given(&self) -> bool {
+        self.port.is_some() || self.tcp.is_some() || self.unix.is_some()
+    }
+
     fn endpoint(&self) -> Result<Endpoint, String> {
         let (option, text) = match (&self.port, &self.tcp, &self.unix) {
             (Some(device), _, _) => ("--port", format!("serial:{device}")),
@@ -205,14 +243,15 @@ fn lost(endpoint: &Endpoint, error: &ClientError) -> Failure {
 }
 
 /// The built-in description of the controller's machine, if it was built for one.
-fn described(greeting: &Greeting) -> Result<Option<Description>, String> {
+fn described(greeting: &Greeting) -> Result<Option<&'static Description>, String> {
+    static KNOWN: LazyLock<Vec<Description>> = LazyLock::new(|| {
+        let names = Description::PRESETS.into_iter();
+        names.filter_map(Description::preset).collect()
+    });
     let Some(digest) = greeting.description else {
         return Ok(None);
     };
-    let mut known = Description::PRESETS
-        .into_iter()
-        .filter_map(Description::preset);
-    let known = known.find(|machine| machine.digest() == digest);
+    let known = KNOWN.iter().find(|machine| machine.digest() == digest);
     known.map(Some).ok_or_else(|| {
         format!(
             "the controller was built for the description {digest:#010x} of its machine, which is \
@@ -221,7 +260,7 @@ fn described(greeting: &Greeting) -> Result<Option<Description>, String> {
     })
 }
 
-impl<'d> Device<'_, 'd> {
+impl Device<'_> {
     fn carry_out(&mut self, command: &Command) -> Result<(), Failure> {
         match command {
             Command::Info => self.info(),
@@ -268,7 +307,7 @@ impl<'d> Device<'_, 'd> {
     /// The change of these words, which are an operation of `replay`.
     fn parsed(&self, operation: &str, words: &[String]) -> Result<Change, Failure> {
         let line = format!("{operation} {}", words.join(" "));
-        let parsed = replay::parse(line.as_bytes(), self.configuration.machine);
+        let parsed = replay::parse(line.as_bytes(), self.line.configuration.machine);
         match parsed {
             Ok(Some(change)) => Ok(change),
             Ok(None) => Err("no operation".to_owned().into()),
@@ -293,8 +332,8 @@ impl<'d> Device<'_, 'd> {
     }
 
     fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, Failure> {
-        let answer = self.client.query(query);
-        answer.map_err(|error| lost(&self.endpoint, &error))
+        let answer = self.line.client.query(query);
+        answer.map_err(|error| lost(&self.line.endpoint, &error))
     }
 
     fn ask(&mut self, query: &Query) -> Result<Answer, Failure> {
@@ -315,26 +354,26 @@ impl<'d> Device<'_, 'd> {
         };
         let grid = text.parse();
         let grid = grid.map_err(|error| format!("{machine:?}: {error}"))?;
-        let present = self.configuration;
+        let present = self.line.configuration;
         let strategy = strategy.map(names::strategy).transpose()?;
         let scheduler = scheduler.map(names::scheduler).transpose()?;
         // Its times are milliseconds, the ticks of the controller's clock.
         let scheduler = scheduler.map(|kind| names::scheduler_in(kind, TimeUnit::Cycle));
-        self.configuration = Configuration {
+        self.line.configuration = Configuration {
             machine: grid,
             strategy: strategy.unwrap_or(present.strategy),
             scheduler: scheduler.unwrap_or(present.scheduler),
         };
-        self.change(&Change::Configure(self.configuration))
+        self.change(&Change::Configure(self.line.configuration))
     }
 
     /// Has a change carried out, and prints its outcome and the grants that follow from it.
     fn change(&mut self, change: &Change) -> Result<(), Failure> {
         let mut happened = Vec::new();
-        let outcome = self.client.call(change, None, &mut |event, blocks| {
+        let outcome = self.line.client.call(change, None, &mut |event, blocks| {
             happened.push((*event, blocks.to_vec()));
         });
-        let outcome = outcome.map_err(|error| lost(&self.endpoint, &error))?;
+        let outcome = outcome.map_err(|error| lost(&self.line.endpoint, &error))?;
         let granted = match *change {
             Change::Submit { job, .. } => happened.iter().any(|(event, _)| event.job == job),
             _ => false,
@@ -391,7 +430,7 @@ impl<'d> Device<'_, 'd> {
 
     fn event(&mut self, event: &Event, blocks: &[Block]) -> Result<(), Failure> {
         let (job, at, processors) = (event.job.0, event.at, event.processors);
-        let machine = self.configuration.machine;
+        let machine = self.line.configuration.machine;
         let places: Vec<_> = blocks.iter().map(|&block| machine.place(block)).collect();
         let (text, what) = match event.what {
             EventKind::Granted { .. } => {
@@ -415,12 +454,12 @@ impl<'d> Device<'_, 'd> {
         let until = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds.into()));
         while !is_interrupted() && until.is_none_or(|until| Instant::now() < until) {
             let mut happened = Vec::new();
-            let taken = self.client.events(&mut |event, blocks| {
+            let taken = self.line.client.events(&mut |event, blocks| {
                 happened.push((*event, blocks.to_vec()));
             });
             match taken {
                 Err(ClientError::Interrupted) => break,
-                taken => taken.map_err(|error| lost(&self.endpoint, &error))?,
+                taken => taken.map_err(|error| lost(&self.line.endpoint, &error))?,
             }
             for (event, blocks) in happened {
                 self.event(&event, &blocks)?;

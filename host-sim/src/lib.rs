@@ -43,3 +43,4 @@ mod slurm;
 pub mod study;
 mod svg;
 mod view;
+pub mod watch;

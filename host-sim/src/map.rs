@@ -17,12 +17,13 @@ use meshalloc_sim::workload::{JOBS_MAX, TIME_MAX, TimeUnit};
 pub mod colouring;
 pub mod largest;
 pub mod layout;
+mod plane;
 mod show;
 pub mod snapshot;
 pub mod svg;
 pub mod terminal;
 
-pub(crate) use show::{NO_LINKS, PictureArgs, PictureFile, Show};
+pub(crate) use show::{NO_LINKS, PictureArgs, PictureFile};
 pub use snapshot::{MapJob, Snapshot};
 pub use svg::LinkMap;
 
@@ -210,7 +211,7 @@ pub fn maps(
             strategy: history.strategy,
             at: Some(scene.at),
             unit,
-            waiting: scene.waiting,
+            waiting: scene.waiting.len() as u32,
             snapshot: Snapshot::of(&scene, plan),
         }
     });

@@ -122,6 +122,11 @@ impl<T> Given<T> {
         self
     }
 
+    /// The first setting on the command line, if there is one.
+    pub(crate) fn first(&self) -> Option<&'static str> {
+        self.entries.first().map(|entry| entry.setting.key)
+    }
+
     /// The options that give another command these settings, those that it takes; `over` replaces
     /// and adds some.
     pub(crate) fn words<O: Takes>(&self, over: &[(&str, String)]) -> Vec<String> {

@@ -2,15 +2,17 @@
 //! time. It is recorded while an experiment runs ([`Recording`]), or by a run of its own
 //! ([`histories`]).
 
+use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
-use meshalloc::{Block, Grid, StrategyKind, Ticks};
+use meshalloc::{Block, Grid, NodeId, StrategyKind, Ticks};
 
 use crate::backend::Backends;
 use crate::error::SettingError;
 use crate::experiment::{self, Experiment, ExperimentError, Progress, StrategyResult};
 use crate::failures::Restart;
 use crate::network::Link;
+use crate::processors;
 use crate::simulation::{JobRecord, Observer, PlaceEvent, RunResult, Seen};
 use crate::workload::{Job, TimeUnit};
 
@@ -91,10 +93,11 @@ pub struct Scene<'h> {
     pub at: Ticks,
     /// The jobs that hold processors, by their numbers, with their blocks.
     pub running: Vec<(u32, &'h [Block])>,
-    /// Jobs that wait.
-    pub waiting: u32,
-    /// Places that are down, and those that are kept as spares.
-    pub down: Vec<Block>,
+    /// The numbers of the jobs that wait, in order of arrival; those that restart at the end of the
+    /// queue are behind the others.
+    pub waiting: Vec<u32>,
+    /// The processors that are down, kept as spares, or absent, by number.
+    pub down: Vec<NodeId>,
 }
 
 /// The first replication of a strategy. Memory grows with its jobs.
@@ -113,6 +116,8 @@ pub struct History {
     pub fragmented: Vec<(Ticks, u32)>,
     /// The processors of the largest slice that could be placed, from when on, if it was measured.
     pub largest: Vec<(Ticks, u32)>,
+    /// What the machine lacks.
+    pub absent: Vec<Block>,
     /// What failed, if anything could.
     pub failures: Option<PastFailures>,
     /// What the links carried, if jobs sent messages.
@@ -266,6 +271,7 @@ impl Record {
             outages: outages(&self.places),
             events: self.places,
         });
+        let description = experiment.description.as_ref();
         Ok(History {
             machine: experiment.machine,
             strategy,
@@ -273,6 +279,7 @@ impl Record {
             jobs: self.jobs.into_iter().flatten().collect(),
             fragmented: self.fragmented,
             largest: self.largest,
+            absent: description.map_or(Vec::new(), |it| it.description.absent_blocks().collect()),
             failures,
             traffic: self.traffic,
             end: self.end,
@@ -387,21 +394,31 @@ impl History {
             };
             running.extend(held.map(|stretch| (number, &*stretch.blocks)));
         }
-        let waits = |job: &&PastJob| {
+        // Since when, if it joins the end of the queue again.
+        let is_last = self.failures.as_ref().map(|failures| failures.restart);
+        let is_last = is_last == Some(Restart::ElsewhereLast);
+        let waits = |(number, job): (u32, &PastJob)| {
             let mut waits = self.waits(job).into_iter();
-            waits.any(|(from, to)| has(from, to))
+            let (since, _) = waits.find(|&(from, to)| has(from, to))?;
+            Some((if is_last { since } else { 0 }, number))
         };
+        let mut waiting: Vec<_> = (0..).zip(&self.jobs).filter_map(waits).collect();
+        waiting.sort_unstable();
         let down = self.failures.iter().flat_map(|failures| {
             let outages = failures.outages.iter();
             let outages = outages.filter(|outage| has(outage.start, outage.end));
             let spares = failures.spares.iter().copied();
             outages.map(|outage| outage.block).chain(spares)
         });
+        let down = down.chain(self.absent.iter().copied());
+        let down = down.flat_map(|block| processors::intervals(self.machine, &[block]));
+        let down = down.flat_map(|(first, last)| first..=last).map(NodeId);
+        let down: BTreeSet<_> = down.collect();
         Scene {
             at,
-            waiting: self.jobs.iter().filter(waits).count() as u32,
+            waiting: waiting.into_iter().map(|(_, number)| number).collect(),
             running,
-            down: down.collect(),
+            down: down.into_iter().collect(),
         }
     }
 

@@ -3,24 +3,20 @@
 use std::fmt;
 
 use meshalloc::{Answer, Configuration, Error, Flags, JobId, Query, Request};
-use meshalloc_firmware::client::ClientError;
 use meshalloc_firmware::protocol::Origin;
 use serde_json::json;
 
 use super::{Device, refused};
 use crate::failure::Failure;
-use crate::line::hint;
-use crate::map::layout::Plan;
-use crate::map::{Map, MapJob, Snapshot, terminal};
+use crate::map::{Map, Snapshot, terminal};
 use crate::printable::coloured;
-use meshalloc_sim::backend::BackendError;
 use meshalloc_sim::names;
-use meshalloc_sim::situation::{Departures, Earliest, Running, Situation};
+use meshalloc_sim::situation::{Departures, Earliest, Situation};
 use meshalloc_sim::wording::{are, counted};
 use meshalloc_sim::workload::TimeUnit;
 
 /// A job, in what is printed.
-struct Asked<'r>(&'r Request);
+pub(crate) struct Asked<'r>(pub(crate) &'r Request);
 
 impl fmt::Display for Asked<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -33,12 +29,12 @@ impl fmt::Display for Asked<'_> {
     }
 }
 
-impl<'d> Device<'_, 'd> {
+impl Device<'_> {
     pub(super) fn info(&mut self) -> Result<(), Failure> {
         let Answer::Statistics(statistics) = self.ask(&Query::Statistics)? else {
             return Err("another kind of answer".to_owned().into());
         };
-        let greeting = self.client.greeting();
+        let greeting = self.line.client.greeting();
         let origin = match greeting.origin {
             Origin::Restored { .. } => "restored from its journal",
             Origin::Damaged { .. } => "restored from a damaged journal: changes may be missing",
@@ -50,12 +46,12 @@ impl<'d> Device<'_, 'd> {
             machine,
             strategy,
             scheduler,
-        } = self.configuration;
+        } = self.line.configuration;
         let scheduler = names::scheduler_text(scheduler, TimeUnit::Cycle);
         let (software, build) = (&greeting.software, &greeting.build);
         let (boot, jobs) = (greeting.session.boot, greeting.capacity.jobs);
         let object = json!({
-            "endpoint": self.endpoint.to_string(),
+            "endpoint": self.line.endpoint.to_string(),
             "software": software.as_str(),
             "build": build.as_str(),
             "protocol": greeting.protocol,
@@ -92,40 +88,12 @@ impl<'d> Device<'_, 'd> {
         self.print(&text, &object)
     }
 
-    fn situation(&mut self) -> Result<Situation<'d>, Failure> {
-        let Device {
-            client,
-            endpoint,
-            configuration,
-            description,
-            ..
-        } = self;
-        let ask = &mut |query: &Query| {
-            client.query(query).map_err(|error| match error {
-                ClientError::Interrupted => BackendError::Interrupted,
-                error => BackendError::Line {
-                    endpoint: endpoint.to_string(),
-                    reason: format!("{error}{}", hint(&error)),
-                },
-            })
-        };
-        Ok(Situation::read(ask, *configuration, *description)?)
+    fn situation(&mut self) -> Result<Situation<'static>, Failure> {
+        Ok(self.line.situation()?)
     }
 
     fn snapshot(&mut self) -> Result<Snapshot, Failure> {
-        let situation = self.situation()?;
-        let running = situation.running.into_iter();
-        let jobs = running.map(
-            |Running {
-                 job: id, blocks, ..
-             }| MapJob { id, blocks },
-        );
-        Ok(Snapshot {
-            plan: Plan::of(situation.configuration.machine, situation.description),
-            jobs: jobs.collect(),
-            waiting: situation.waiting.len() as u32,
-            faulty: situation.faulty,
-        })
+        Ok(Snapshot::of_situation(&self.situation()?))
     }
 
     pub(super) fn jobs(&mut self) -> Result<(), Failure> {
@@ -169,7 +137,7 @@ impl<'d> Device<'_, 'd> {
         }
         let snapshot = self.snapshot()?;
         let map = Map {
-            strategy: self.configuration.strategy,
+            strategy: self.line.configuration.strategy,
             at: None,
             unit: TimeUnit::default(),
             waiting: snapshot.waiting,
@@ -289,7 +257,7 @@ impl<'d> Device<'_, 'd> {
             self.print(&text, &object)?;
         }
         let snapshot = self.snapshot()?;
-        let machine = self.configuration.machine;
+        let machine = self.line.configuration.machine;
         let block = snapshot.largest_free().map(|block| machine.place(block));
         let mut text = match &block {
             Some(block) => format!("the largest free box is {block}"),

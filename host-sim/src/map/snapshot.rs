@@ -8,9 +8,8 @@ use super::largest;
 use super::layout::{Layout, ONE_ROW, Plan};
 use meshalloc_sim::backend::Backend;
 use meshalloc_sim::history::Scene;
-use meshalloc_sim::processors;
 use meshalloc_sim::simulation::SimulationError;
-use meshalloc_sim::situation;
+use meshalloc_sim::situation::{self, Situation};
 
 /// A running job with its processors.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,15 +81,26 @@ impl Snapshot {
             id: JobId(number),
             blocks: blocks.to_vec(),
         });
-        let faulty = processors::intervals(plan.machine, &scene.down).into_iter();
         Snapshot {
             plan,
             jobs: jobs.collect(),
-            waiting: scene.waiting,
-            faulty: faulty
-                .flat_map(|(first, last)| first..=last)
-                .map(NodeId)
-                .collect(),
+            waiting: scene.waiting.len() as u32,
+            faulty: scene.down.clone(),
+        }
+    }
+
+    /// The situation on a controller.
+    pub fn of_situation(situation: &Situation<'_>) -> Self {
+        let running = situation.running.iter();
+        let jobs = running.map(|running| MapJob {
+            id: running.job,
+            blocks: running.blocks.clone(),
+        });
+        Snapshot {
+            plan: Plan::of(situation.configuration.machine, situation.description),
+            jobs: jobs.collect(),
+            waiting: situation.waiting.len() as u32,
+            faulty: situation.faulty.clone(),
         }
     }
 

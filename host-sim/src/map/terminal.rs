@@ -12,7 +12,7 @@ use console::{Style, measure_text_width};
 
 use super::Map;
 use super::colouring::{self, PALETTE};
-use super::snapshot::{Owner, Owners};
+use super::snapshot::{Owner, Owners, Snapshot};
 use crate::report;
 use measure::{MapLine, Measure};
 
@@ -46,6 +46,64 @@ const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwyzABCDEFGHIJKLMNOPQRSTUVWYZ01234
 const FREE: char = '.';
 const FAULTY: char = 'x';
 
+/// A character of a map, and its colours, of a terminal's 256.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Character {
+    /// What is written.
+    pub symbol: char,
+    /// The colour of the symbol, if it has one.
+    pub front: Option<u8>,
+    /// The colour behind it, if there is one.
+    pub back: Option<u8>,
+}
+
+impl From<char> for Character {
+    fn from(symbol: char) -> Self {
+        Character {
+            symbol,
+            front: None,
+            back: None,
+        }
+    }
+}
+
+impl Character {
+    fn styled(self) -> String {
+        if self == Character::from(self.symbol) {
+            return self.symbol.to_string();
+        }
+        let mut style = Style::new().force_styling(true);
+        if let Some(colour) = self.front {
+            style = style.color256(colour);
+        }
+        if let Some(colour) = self.back {
+            style = style.on_color256(colour);
+        }
+        style.apply_to(self.symbol).to_string()
+    }
+}
+
+/// The number of different colours, or letters.
+pub const fn palette(letters: bool) -> usize {
+    if letters { LETTERS.len() } else { PALETTE }
+}
+
+/// The map of a snapshot whose jobs have these colours, with as much detail as fits into `room`,
+/// columns and lines, and the number of processors that a field is wide.
+pub fn fitted(
+    snapshot: &Snapshot,
+    colours: &[usize],
+    letters: bool,
+    room: (usize, usize),
+) -> (Vec<Vec<Character>>, usize) {
+    let fits = |measure: &Measure, scale| {
+        measure.width_at(scale) + RIGHT <= room.0 && measure.height_at(scale, letters) <= room.1
+    };
+    let plan = snapshot.plan;
+    let measure = Measure::fitting(plan, fits).unwrap_or_else(|| Measure::least(plan));
+    (lines(snapshot, colours, &measure, letters), measure.scale)
+}
+
 /// Characters right of a map, for its frame, and between two maps.
 const RIGHT: usize = 1;
 const BETWEEN: usize = 2;
@@ -60,7 +118,9 @@ pub fn draw(maps: &[Map], look: Look, output: &mut dyn Write) -> io::Result<()> 
     let caption = caption.unwrap_or(0);
     let with_frame = |width: usize| caption.max(width + RIGHT);
     let beside = |count: usize| {
-        let fits = |width| row_width(count, with_frame(width)) <= look.columns;
+        let fits = |measure: &Measure, scale| {
+            row_width(count, with_frame(measure.width_at(scale))) <= look.columns
+        };
         Measure::fitting(plan, fits)
     };
     // Small planes cannot be read, and two maps may stand one below the other.
@@ -138,38 +198,51 @@ fn caption(map: &Map) -> Vec<String> {
 }
 
 fn panel(map: &Map, measure: &Measure, colours: bool) -> Vec<String> {
-    let snapshot = &map.snapshot;
     let letters = !colours;
-    let palette = if letters { LETTERS.len() } else { PALETTE };
+    let numbers = colouring::colours(&map.snapshot, palette(letters));
+    let drawn = lines(&map.snapshot, &numbers, measure, letters);
+    let styled = |line: Vec<Character>| line.into_iter().map(Character::styled).collect();
+    caption(map)
+        .into_iter()
+        .chain(drawn.into_iter().map(styled))
+        .collect()
+}
+
+/// The lines of a map with its frame and what stands beside it.
+fn lines(
+    snapshot: &Snapshot,
+    colours: &[usize],
+    measure: &Measure,
+    letters: bool,
+) -> Vec<Vec<Character>> {
     let owners = snapshot.owners(&measure.layout);
     let paint = Paint {
-        numbers: colouring::colours(snapshot, palette),
+        numbers: colours,
         letters,
     };
-
+    let plain = |text: &str| -> Vec<Character> { text.chars().map(Character::from).collect() };
     let columns = measure.columns();
     let characters = columns.len();
     let indent = " ".repeat(measure.left - 1);
-    let mut lines = caption(map);
-    lines.push(format!("{indent}┌{}┐", "─".repeat(characters)));
+    let mut lines = vec![plain(&format!("{indent}┌{}┐", "─".repeat(characters)))];
     for line in measure.lines(letters) {
-        let mut text = measure.line_begin(&line);
+        let mut text = plain(&measure.line_begin(&line));
         match &line {
-            MapLine::Gap => text.push_str(&" ".repeat(characters)),
-            MapLine::Headings { text: headings, .. } => text.push_str(headings),
+            MapLine::Gap => text.extend(plain(&" ".repeat(characters))),
+            MapLine::Headings { text: headings, .. } => text.extend(plain(headings)),
             MapLine::Row(row) => columns.iter().for_each(|column| {
                 let fields = column
                     .as_ref()
                     .map(|x| [&row.upper, &row.lower].map(|y| field(&owners, x, y)));
                 let [upper, lower] = fields.unwrap_or_default();
-                text.push_str(&paint.character(upper, lower));
+                text.push(paint.character(upper, lower));
             }),
         }
-        text.push('│');
+        text.push('│'.into());
         lines.push(text);
     }
-    lines.push(format!("{indent}└{}┘", measure.ticks()));
-    lines.extend(measure.numbers());
+    lines.push(plain(&format!("{indent}└{}┘", measure.ticks())));
+    lines.extend(measure.numbers().iter().map(|line| plain(line)));
     lines
 }
 
@@ -193,31 +266,29 @@ fn field(owners: &Owners, x: &Range<usize>, y: &Range<usize>) -> Option<Field> {
     most.map(|(field, _)| field)
 }
 
-struct Paint {
+struct Paint<'n> {
     /// A colour or a letter for each job.
-    numbers: Vec<usize>,
+    numbers: &'n [usize],
     letters: bool,
 }
 
-impl Paint {
-    fn character(&self, upper: Option<Field>, lower: Option<Field>) -> String {
+impl Paint<'_> {
+    fn character(&self, upper: Option<Field>, lower: Option<Field>) -> Character {
         if self.letters {
-            return self.letter(lower).to_string();
+            return self.letter(lower).into();
         }
         let [upper, lower] = [upper, lower].map(|field| field.map(|field| self.colour(field)));
-        let style = Style::new().force_styling(true);
-        match (upper, lower) {
-            (Some(upper), Some(lower)) if upper == lower => {
-                style.on_color256(upper).apply_to(' ').to_string()
-            }
-            (Some(upper), Some(lower)) => style
-                .color256(upper)
-                .on_color256(lower)
-                .apply_to('▀')
-                .to_string(),
+        let (symbol, front, back) = match (upper, lower) {
+            (Some(upper), Some(lower)) if upper == lower => (' ', None, Some(upper)),
+            (Some(upper), Some(lower)) => ('▀', Some(upper), Some(lower)),
             // The plane ends between the two.
-            (None, Some(lower)) => style.color256(lower).apply_to('▄').to_string(),
-            (_, None) => " ".to_owned(),
+            (None, Some(lower)) => ('▄', Some(lower), None),
+            (_, None) => (' ', None, None),
+        };
+        Character {
+            symbol,
+            front,
+            back,
         }
     }
 

@@ -43,4 +43,5 @@ mod tables;
 mod terminal;
 mod unwritten;
 mod view;
+mod watch;
 mod workloads;

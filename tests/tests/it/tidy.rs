@@ -56,6 +56,7 @@ const OF_COMMAND_LINE: &[&str] = &[
     "maud",
     "meshalloc-host-sim",
     "plotters",
+    "ratatui",
     "serialport",
     "signal-hook",
 ];

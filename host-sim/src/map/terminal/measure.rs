@@ -44,8 +44,8 @@ pub(super) struct Row {
 }
 
 impl Measure {
-    /// The measure with the most detail whose [width](Measure::width) fits.
-    pub(super) fn fitting(plan: Plan, fits: impl Fn(usize) -> bool) -> Option<Measure> {
+    /// The measure with the most detail that fits at its scale.
+    pub(super) fn fitting(plan: Plan, fits: impl Fn(&Measure, usize) -> bool) -> Option<Measure> {
         let Layout { across, .. } = Layout::new(plan, ONE_ROW, 1);
         let levels = across.levels();
         let with_gaps: Vec<_> = match plan.layers() {
@@ -65,7 +65,7 @@ impl Measure {
             let scales = 1..=across.len();
             let mut all =
                 scales.flat_map(|scale| measures.iter().map(move |measure| (measure, scale)));
-            let found = all.find(|(measure, scale)| fits(measure.width_at(*scale)));
+            let found = all.find(|(measure, scale)| fits(measure, *scale));
             found.map(|(measure, scale)| Measure {
                 scale,
                 ..measure.clone()
@@ -103,10 +103,22 @@ impl Measure {
         self.width_at(self.scale)
     }
 
-    fn width_at(&self, scale: usize) -> usize {
+    pub(super) fn width_at(&self, scale: usize) -> usize {
         let across = &self.layout.across;
         let stretch = across.len() / self.stretches;
         self.left + self.stretches * stretch.div_ceil(scale) + across.gaps()
+    }
+
+    /// Lines of the map, its frame and the numbers below included.
+    pub(super) fn height_at(&self, scale: usize, letters: bool) -> usize {
+        let Layout { across, up, .. } = &self.layout;
+        let (line, _) = heights(scale, letters);
+        let rows = up
+            .stretches()
+            .into_iter()
+            .map(|rows| rows.len().div_ceil(line));
+        let headings = usize::from(self.layout.is_headed());
+        rows.sum::<usize>() + up.gaps() + headings + 2 + across.dimensions().len().max(1)
     }
 
     /// For each character of a line the columns it stands for, `None` in a gap.
@@ -115,14 +127,7 @@ impl Measure {
     }
 
     pub(super) fn lines(&self, letters: bool) -> Vec<MapLine> {
-        // A character is about twice as high as wide. With colours it has two fields, one above the
-        // other; a letter stands for one processor as long as there is room.
-        let letter_height = if self.scale > 1 { 2 * self.scale } else { 1 };
-        let (line, field) = if letters {
-            (letter_height, letter_height)
-        } else {
-            (2 * self.scale, self.scale)
-        };
+        let (line, field) = heights(self.scale, letters);
         let mut since = 0usize;
         let mut lines: Vec<MapLine> = Vec::new();
         let mut headings = self.headings().into_iter().peekable();
@@ -316,6 +321,18 @@ fn fields(axis: &Axis, scale: usize) -> Vec<Option<Range<usize>>> {
         fields.extend(begins.map(|begin| Some(begin..stretch.end.min(begin + scale))));
     }
     fields
+}
+
+/// How many rows of processors a line stands for, and a field of it. A character is about twice as
+/// high as wide. With colours it has two fields, one above the other; a letter stands for one
+/// processor as long as there is room.
+fn heights(scale: usize, letters: bool) -> (usize, usize) {
+    let letter = if scale > 1 { 2 * scale } else { 1 };
+    if letters {
+        (letter, letter)
+    } else {
+        (2 * scale, scale)
+    }
 }
 
 fn digits(number: usize) -> usize {

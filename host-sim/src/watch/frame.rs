@@ -1,0 +1,247 @@
+//! A frame of `watch`: a line about what serves, a line of counts, the map, the queue with reasons,
+//! and the keys.
+
+use std::ops::Range;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Modifier, Style};
+
+use crate::map::Map;
+use crate::map::colouring;
+use crate::map::terminal::{self, Character};
+use meshalloc_sim::names;
+use meshalloc_sim::wording::{counted, wrapped};
+
+/// The least width and height of a frame, in characters.
+pub const LEAST: (u16, u16) = (60, 15);
+/// From this width on the queue is beside the map, and at least so wide.
+const BESIDE_FROM: u16 = 80;
+const QUEUE_LEAST: u16 = 32;
+/// From this width on the queue has whole sentences.
+const SENTENCES_FROM: u16 = 56;
+/// The width of a job's number and of its request.
+const JOB: usize = 6;
+const REQUEST: usize = 9;
+
+/// How a frame is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// Colours and half blocks, or letters.
+    pub colours: bool,
+    /// Only ASCII characters.
+    pub is_ascii: bool,
+}
+
+/// A job that waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Queued {
+    /// Its name.
+    pub job: u32,
+    /// What it asks for.
+    pub request: String,
+    /// Why it waits, in a word.
+    pub cause: &'static str,
+    /// The same as a sentence.
+    pub reason: String,
+}
+
+/// What a frame shows.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame<'f> {
+    /// What serves which machine.
+    pub head: &'f str,
+    /// How it goes on.
+    pub pace: &'f str,
+    /// The machine.
+    pub map: &'f Map,
+    /// The jobs that wait, in the order of the queue.
+    pub queue: &'f [Queued],
+    /// The only plane of the machine that is shown.
+    pub plane: Option<usize>,
+    /// The keys beside those of every frame.
+    pub keys: &'f str,
+}
+
+/// Writes a text into a row as far as there is room.
+fn write(buffer: &mut Buffer, area: Rect, row: u16, text: &str, style: Style) {
+    if row < area.height {
+        let width = area.width.into();
+        buffer.set_stringn(area.x, area.y + row, text, width, style);
+    }
+}
+
+impl Frame<'_> {
+    /// Draws the frame into this part of the buffer.
+    pub fn draw(&self, look: Look, area: Rect, buffer: &mut Buffer) {
+        if area.width < LEAST.0 || area.height < LEAST.1 {
+            let text = format!(
+                "watch needs {} x {} characters; the window has {} x {}",
+                LEAST.0, LEAST.1, area.width, area.height
+            );
+            let lines = wrapped(&text, area.width.into());
+            for (row, line) in (0..).zip(lines) {
+                write(buffer, area, row, &line, Style::new());
+            }
+            return;
+        }
+        let bold = Style::new().add_modifier(Modifier::BOLD);
+        write(buffer, area, 0, self.head, bold);
+        let pace = self.pace.chars().count() as u16;
+        if usize::from(area.width) > self.head.chars().count() + usize::from(pace) {
+            let at = Rect {
+                x: area.right() - pace,
+                width: pace,
+                ..area
+            };
+            write(buffer, at, 0, self.pace, Style::new());
+        }
+        let counts = self.map.caption().join(", ");
+        write(buffer, area, 1, &counts, Style::new());
+        let z = if self.map.snapshot.planes() > 1 {
+            "z Z plane  "
+        } else {
+            ""
+        };
+        let keys = format!("q quit  {}{z}", self.keys);
+        let keys = format!("{keys:<width$}", width = area.width.into());
+        let reversed = Style::new().add_modifier(Modifier::REVERSED);
+        write(buffer, area, area.height - 1, &keys, reversed);
+        let body = Rect {
+            y: area.y + 2,
+            height: area.height - 3,
+            ..area
+        };
+        let is_beside = area.width >= BESIDE_FROM;
+        let room = if is_beside {
+            (body.width - QUEUE_LEAST, body.height)
+        } else {
+            (body.width, body.height * 2 / 3)
+        };
+        let (width, height) = self.machine(
+            look,
+            Rect {
+                width: room.0,
+                height: room.1,
+                ..body
+            },
+            buffer,
+        );
+        let queue = if is_beside {
+            let left = width + 2;
+            Rect {
+                x: body.x + left,
+                width: body.width - left,
+                ..body
+            }
+        } else {
+            Rect {
+                y: body.y + height,
+                height: body.height - height,
+                ..body
+            }
+        };
+        self.waiting(queue, buffer);
+        if look.is_ascii {
+            for at in area.positions() {
+                buffer.cell_mut(at).into_iter().for_each(to_ascii);
+            }
+        }
+    }
+
+    /// Draws the map at the upper left, and its legend; gives the width and height of both.
+    fn machine(&self, look: Look, area: Rect, buffer: &mut Buffer) -> (u16, u16) {
+        let whole = &self.map.snapshot;
+        let letters = !look.colours;
+        let colours = colouring::colours(whole, terminal::palette(letters));
+        let plane = self.plane.map(|number| whole.plane(number));
+        let snapshot = plane.as_ref().unwrap_or(whole);
+        let machine = whole.plan.machine;
+        let legend = match self.plane {
+            None => String::new(),
+            Some(number) if machine.dimensions() == 3 => {
+                format!("{} = {number}", names::dimension(machine, 2))
+            }
+            Some(number) => format!("plane {number} of {}", whole.planes()),
+        };
+        let room = (
+            area.width.into(),
+            usize::from(area.height).saturating_sub(1),
+        );
+        let (lines, scale) = terminal::fitted(snapshot, &colours, letters, room);
+        let legend = if scale > 1 {
+            let each = if letters { 2 * scale } else { scale };
+            format!("a field: {scale} x {each} processors  {legend}")
+        } else {
+            legend
+        };
+        let mut width = legend.chars().count();
+        let rows: Range<u16> = 0..area.height.saturating_sub(1);
+        for (row, line) in rows.zip(&lines) {
+            width = width.max(line.len());
+            for (x, character) in (area.x..area.right()).zip(line) {
+                if let Some(cell) = buffer.cell_mut((x, area.y + row)) {
+                    cell.set_char(character.symbol).set_style(style(character));
+                }
+            }
+        }
+        let height = (lines.len() as u16).min(area.height.saturating_sub(1));
+        write(buffer, area, height, legend.trim_end(), Style::new());
+        ((width as u16).min(area.width), height + 1)
+    }
+
+    fn waiting(&self, area: Rect, buffer: &mut Buffer) {
+        let waiting = self.map.waiting as usize;
+        let underlined = Style::new().add_modifier(Modifier::UNDERLINED);
+        let title = match waiting {
+            0 => "no job waits".to_owned(),
+            count => format!("{} in the queue", counted(count, "job")),
+        };
+        write(buffer, area, 0, &title, underlined);
+        let rows = usize::from(area.height).saturating_sub(1);
+        // The last row has the number of those that have none.
+        let shown = if waiting > rows {
+            rows.saturating_sub(1)
+        } else {
+            rows
+        };
+        let shown = shown.min(self.queue.len());
+        for (row, queued) in (1..).zip(&self.queue[..shown]) {
+            let why = if area.width < SENTENCES_FROM {
+                queued.cause
+            } else {
+                &queued.reason
+            };
+            let (job, request) = (queued.job, &queued.request);
+            let text = format!("{job:>JOB$}  {request:<REQUEST$} {why}");
+            write(buffer, area, row, &text, Style::new());
+        }
+        if waiting > shown {
+            let text = format!("{:>JOB$}  {} more", "", waiting - shown);
+            write(buffer, area, 1 + shown as u16, &text, Style::new());
+        }
+    }
+}
+
+fn style(character: &Character) -> Style {
+    let mut style = Style::new();
+    if let Some(colour) = character.front {
+        style = style.fg(Color::Indexed(colour));
+    }
+    if let Some(colour) = character.back {
+        style = style.bg(Color::Indexed(colour));
+    }
+    style
+}
+
+fn to_ascii(cell: &mut ratatui::buffer::Cell) {
+    let symbol = cell.symbol().chars().next().unwrap_or(' ');
+    let ascii = match symbol {
+        '│' => '|',
+        '─' => '-',
+        '┌' | '┐' | '└' | '┘' | '┬' | '┤' => '+',
+        symbol if symbol.is_ascii() => symbol,
+        _ => '?',
+    };
+    cell.set_char(ascii);
+}
