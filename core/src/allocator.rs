@@ -184,9 +184,9 @@ impl<'m> Allocator<'m> {
     /// # Errors
     ///
     /// Those of [`Allocator::demand`]; `NeverFits` also if the request needs processors that are
-    /// absent ([`Description::with_absent`]); `TooFewFree`, `Fragmented`, or `TableFull` if there is
-    /// no room for as many blocks. Then nothing has changed but what a strategy knows of the latest
-    /// requests ([`StrategyKind::LeastExpectedBlocking`]).
+    /// absent ([`Description::with_absent`]); `TooFewFree`, `Fragmented`, or `TableFull` if there
+    /// is no room for as many blocks. Then nothing has changed but what a strategy knows of the
+    /// latest requests ([`StrategyKind::LeastExpectedBlocking`]).
     ///
     /// # Time complexity
     ///
