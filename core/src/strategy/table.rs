@@ -77,9 +77,8 @@ macro_rules! table {
                     keeps: FreeSubmeshList = FreeSubmeshList::new(grid),
                     demand: in_any_order, propose: propose,
                 },
-                aliases: ["fsl"], serves: MeshOrFewDimensions, complete: true,
-                holds: OneBlock, needs: List,
-                lays: Box { turns: true, rings: true },
+                aliases: ["fsl"], serves: MeshOrFewDimensions, complete: true, holds: OneBlock,
+                needs: List, lays: Box { turns: true, rings: true },
                 source: "Kim and Yoon 1995, A Dynamic Processor Allocation Strategy for \
                     Mesh-Connected Multicomputers"
             }
@@ -99,9 +98,8 @@ macro_rules! table {
             /// Two-dimensional buddy.
             Buddy = "buddy" {
                 decides: { facts: { blocks_unmarked: PENDING_MAX }, demand: square, place: place },
-                aliases: ["2db"], serves: PowerOfTwoMesh, complete: false,
-                holds: OneBlock, needs: Scratch,
-                lays: Box { turns: true, rings: false },
+                aliases: ["2db"], serves: PowerOfTwoMesh, complete: false, holds: OneBlock,
+                needs: Scratch, lays: Box { turns: true, rings: false },
                 source: "Li and Cheng 1991, A Two-Dimensional Buddy System for Dynamic Resource \
                     Allocation in a Partitionable Mesh Connected System, J. Parallel and \
                     Distributed Computing 12"
@@ -121,9 +119,8 @@ macro_rules! table {
             /// Best fit.
             BestFit = "best-fit" {
                 decides: { facts: { recognizes: AsNamed }, demand: as_named, place: best(AsNamed, BusyNeighbours) },
-                aliases: ["bf"], serves: MeshOrAnyGrid, complete: false,
-                holds: OneBlock, needs: Scratch,
-                lays: Box { turns: false, rings: true },
+                aliases: ["bf"], serves: MeshOrAnyGrid, complete: false, holds: OneBlock,
+                needs: Scratch, lays: Box { turns: false, rings: true },
                 source: "Zhu 1992, Efficient Processor Allocation Strategies for Mesh-Connected \
                     Parallel Computers, J. Parallel and Distributed Computing 16"
             }
@@ -134,9 +131,8 @@ macro_rules! table {
                 decides: {
                     facts: { recognizes: AnyOrientation }, demand: in_any_order, place: best(AnyOrder, Boundary),
                 },
-                aliases: ["bl"], serves: MeshOrAnyGrid, complete: true,
-                holds: OneBlock, needs: Scratch,
-                lays: Box { turns: true, rings: true },
+                aliases: ["bl"], serves: MeshOrAnyGrid, complete: true, holds: OneBlock,
+                needs: Scratch, lays: Box { turns: true, rings: true },
                 source: "Sharma and Pradhan 1993, A Fast and Efficient Strategy for Submesh \
                     Allocation in Mesh-Connected Parallel Computers, IEEE Symp. on Parallel and \
                     Distributed Processing"
@@ -188,9 +184,8 @@ macro_rules! table {
                     keeps: FailedSearches = FailedSearches::default(),
                     demand: in_every_order, place: place(requested),
                 },
-                aliases: ["tc"], serves: AnyGrid, complete: true,
-                holds: OneBlock, needs: TwiceScratch,
-                lays: Box { turns: true, rings: false },
+                aliases: ["tc"], serves: AnyGrid, complete: true, holds: OneBlock,
+                needs: TwiceScratch, lays: Box { turns: true, rings: false },
                 source: "Chuang and Wu, Processor Allocation in k-ary n-cube Multiprocessors"
             }
             /// Extended tree collapsing, as printed.
@@ -209,9 +204,8 @@ macro_rules! table {
                     keeps: FailedSearches = FailedSearches::default(),
                     demand: of_other(rounded), place: place(rounded),
                 },
-                aliases: [], serves: PowerOfTwoCube, complete: false,
-                holds: OneBlock, needs: TwiceScratch,
-                lays: Box { turns: true, rings: false },
+                aliases: [], serves: PowerOfTwoCube, complete: false, holds: OneBlock,
+                needs: TwiceScratch, lays: Box { turns: true, rings: false },
                 source: "Chen and King 1993, An Efficient Dynamic Processor Allocation Scheme for \
                     K-ary n-cube Multicomputers, Int. Conf. on Parallel and Distributed Systems"
             }
@@ -261,9 +255,8 @@ macro_rules! table {
             /// L-shaped submeshes.
             LShape = "l-shape" {
                 decides: { demand: rectangle_or_ell, propose: propose },
-                aliases: ["lssa"], serves: Mesh, complete: true,
-                holds: TwoBlocks, needs: TwiceScratch,
-                lays: InBlocks,
+                aliases: ["lssa"], serves: Mesh, complete: true, holds: TwoBlocks,
+                needs: TwiceScratch, lays: InBlocks,
                 source: "Seo and Kim 2003, Improving System Performance in Contiguous Processor \
                     Allocation for Mesh-Connected Parallel Systems, J. of Systems and Software \
                     67(1)"
@@ -276,9 +269,8 @@ macro_rules! table {
                     facts: { recognizes: AsNamedIfFixed },
                     demand: processors_or_shape, propose: propose,
                 },
-                aliases: ["nas"], serves: Mesh, complete: true,
-                holds: Processors, needs: TwiceScratch,
-                lays: Connected,
+                aliases: ["nas"], serves: Mesh, complete: true, holds: Processors,
+                needs: TwiceScratch, lays: Connected,
                 source: "Alshdefat 2019, An Efficient Processor Allocation Algorithm for 2D Mesh \
                     Connected Multicomputers, Master's thesis, Al al-Bayt University"
             }
@@ -287,9 +279,8 @@ macro_rules! table {
             /// Multiple buddy.
             MultipleBuddy = "multiple-buddy" {
                 decides: { facts: { takes_any: true }, demand: processors, propose: propose },
-                aliases: ["mbs"], serves: Mesh, complete: true,
-                holds: Processors, needs: TwiceScratch,
-                lays: Anywhere,
+                aliases: ["mbs"], serves: Mesh, complete: true, holds: Processors,
+                needs: TwiceScratch, lays: Anywhere,
                 source: "Lo, Windisch, Liu and Nitzberg 1997, Noncontiguous Processor Allocation \
                     Algorithms for Mesh-Connected Multicomputers, IEEE Trans. on Parallel and \
                     Distributed Systems 8(7)"
@@ -309,9 +300,8 @@ macro_rules! table {
                     facts: { takes_any: exponent == 0 },
                     demand: pages(exponent), propose: propose(order, exponent),
                 },
-                aliases: [], serves: MultiplesOf { exponent }, complete: true,
-                holds: Processors, needs: Scratch,
-                lays: Anywhere,
+                aliases: [], serves: MultiplesOf { exponent }, complete: true, holds: Processors,
+                needs: Scratch, lays: Anywhere,
                 forms: "paging:snake" { order: PageOrder::Snake, exponent: 0 },
                     "paging:snake=EXPONENT" { order: PageOrder::Snake, exponent: value } in 0..=20,
                     "paging:row-major=EXPONENT"
@@ -325,9 +315,8 @@ macro_rules! table {
             /// Binary tree.
             BinaryTree = "binary-tree" {
                 decides: { demand: processors, propose: propose(Form::One, Order::LeftFirst) },
-                aliases: ["bt"], serves: HalvableMesh, complete: false,
-                holds: Processors, needs: Scratch,
-                lays: Anywhere,
+                aliases: ["bt"], serves: HalvableMesh, complete: false, holds: Processors,
+                needs: Scratch, lays: Anywhere,
                 source: "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers"
             }
             /// Static binary tree.
@@ -338,9 +327,8 @@ macro_rules! table {
                 decides: {
                     demand: processors, propose: propose(Form::One, Order::Tolerance(tolerance)),
                 },
-                aliases: ["sbt"], serves: HalvableMesh, complete: false,
-                holds: Processors, needs: Scratch,
-                lays: Anywhere,
+                aliases: ["sbt"], serves: HalvableMesh, complete: false, holds: Processors,
+                needs: Scratch, lays: Anywhere,
                 forms: "static-binary-tree:TOLERANCE" { tolerance: value } in 0..=1_048_576,
                 source: "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers"
             }
@@ -351,9 +339,8 @@ macro_rules! table {
                 ratio: u64 = 500_000,
             } = "dynamic-binary-tree" {
                 decides: { demand: processors, propose: propose(Form::One, Order::Ratio(ratio)) },
-                aliases: ["dbt"], serves: HalvableMesh, complete: false,
-                holds: Processors, needs: Scratch,
-                lays: Anywhere,
+                aliases: ["dbt"], serves: HalvableMesh, complete: false, holds: Processors,
+                needs: Scratch, lays: Anywhere,
                 forms: "dynamic-binary-tree:RATIO" per 1_000_000 { ratio: value } in 0..=1_000_000,
                 source: "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers"
             }
@@ -363,9 +350,8 @@ macro_rules! table {
                     facts: { takes_any: true },
                     demand: processors, propose: propose(INDEPENDENT, Order::LeftFirst),
                 },
-                aliases: ["ind-bt"], serves: HalvableMesh, complete: true,
-                holds: Processors, needs: TwiceScratch,
-                lays: Anywhere,
+                aliases: ["ind-bt"], serves: HalvableMesh, complete: true, holds: Processors,
+                needs: TwiceScratch, lays: Anywhere,
                 source: "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers"
             }
             /// Independent static binary tree.
@@ -377,9 +363,8 @@ macro_rules! table {
                     facts: { takes_any: true },
                     demand: processors, propose: propose(INDEPENDENT, Order::Tolerance(tolerance)),
                 },
-                aliases: ["ind-sbt"], serves: HalvableMesh, complete: true,
-                holds: Processors, needs: TwiceScratch,
-                lays: Anywhere,
+                aliases: ["ind-sbt"], serves: HalvableMesh, complete: true, holds: Processors,
+                needs: TwiceScratch, lays: Anywhere,
                 forms: "independent-static-binary-tree:TOLERANCE"
                     { tolerance: value } in 0..=1_048_576,
                 source: "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers"
@@ -394,9 +379,8 @@ macro_rules! table {
                     facts: { takes_any: true },
                     demand: processors, propose: propose(INDEPENDENT, Order::Ratio(ratio)),
                 },
-                aliases: ["ind-dbt"], serves: HalvableMesh, complete: true,
-                holds: Processors, needs: TwiceScratch,
-                lays: Anywhere,
+                aliases: ["ind-dbt"], serves: HalvableMesh, complete: true, holds: Processors,
+                needs: TwiceScratch, lays: Anywhere,
                 forms: "independent-dynamic-binary-tree:RATIO" per 1_000_000
                     { ratio: value } in 0..=1_000_000,
                 source: "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers"
@@ -407,9 +391,8 @@ macro_rules! table {
                     facts: { takes_any: true },
                     demand: processors, propose: propose(DEPENDENT, Order::LeftFirst),
                 },
-                aliases: ["d-bt"], serves: HalvableMesh, complete: true,
-                holds: Processors, needs: TwiceScratch,
-                lays: Anywhere,
+                aliases: ["d-bt"], serves: HalvableMesh, complete: true, holds: Processors,
+                needs: TwiceScratch, lays: Anywhere,
                 source: "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers"
             }
             /// Dependent static binary tree.
@@ -421,9 +404,8 @@ macro_rules! table {
                     facts: { takes_any: true },
                     demand: processors, propose: propose(DEPENDENT, Order::Tolerance(tolerance)),
                 },
-                aliases: ["d-sbt"], serves: HalvableMesh, complete: true,
-                holds: Processors, needs: TwiceScratch,
-                lays: Anywhere,
+                aliases: ["d-sbt"], serves: HalvableMesh, complete: true, holds: Processors,
+                needs: TwiceScratch, lays: Anywhere,
                 forms: "dependent-static-binary-tree:TOLERANCE"
                     { tolerance: value } in 0..=1_048_576,
                 source: "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers"
@@ -438,9 +420,8 @@ macro_rules! table {
                     facts: { takes_any: true },
                     demand: processors, propose: propose(DEPENDENT, Order::Ratio(ratio)),
                 },
-                aliases: ["d-dbt"], serves: HalvableMesh, complete: true,
-                holds: Processors, needs: TwiceScratch,
-                lays: Anywhere,
+                aliases: ["d-dbt"], serves: HalvableMesh, complete: true, holds: Processors,
+                needs: TwiceScratch, lays: Anywhere,
                 forms: "dependent-dynamic-binary-tree:RATIO" per 1_000_000
                     { ratio: value } in 0..=1_000_000,
                 source: "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers"
@@ -451,9 +432,8 @@ macro_rules! table {
                     facts: { takes_any: true },
                     demand: processors, propose: propose(Form::First, Order::LeftFirst),
                 },
-                aliases: ["scbt"], serves: HalvableMesh, complete: true,
-                holds: Processors, needs: Scratch,
-                lays: Anywhere,
+                aliases: ["scbt"], serves: HalvableMesh, complete: true, holds: Processors,
+                needs: Scratch, lays: Anywhere,
                 source: "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers"
             }
         }
@@ -480,8 +460,7 @@ macro_rules! table {
                     facts: { takes_any: true }, demand: processors, propose: propose(fit, line),
                 },
                 aliases: [], serves: HilbertCurve, complete: true, holds: Processors,
-                needs: Lengths,
-                lays: Anywhere,
+                needs: Lengths, lays: Anywhere,
                 forms: "curve:first-fit"
                     { fit: CurveFit::FirstFit, line: CurveLine::Neighbors },
                 "curve:best-fit" { fit: CurveFit::BestFit, line: CurveLine::Neighbors },
@@ -514,9 +493,8 @@ macro_rules! table {
                     keeps: Foresight = Foresight::new(grid, budget, false),
                     demand: in_any_order, place: place,
                 },
-                aliases: ["leb"], serves: MeshOrFewDimensions, complete: true,
-                holds: OneBlock, needs: Foresight { budget },
-                lays: Box { turns: true, rings: true },
+                aliases: ["leb"], serves: MeshOrFewDimensions, complete: true, holds: OneBlock,
+                needs: Foresight { budget }, lays: Box { turns: true, rings: true },
                 forms: "least-expected-blocking:BUDGET" { budget: value } in BUDGETS,
                 source: "this project"
             }
@@ -530,9 +508,8 @@ macro_rules! table {
                     keeps: Foresight = Foresight::new(grid, budget, true),
                     demand: in_any_order, place: place,
                 },
-                aliases: ["leb-e"], serves: MeshOrFewDimensions, complete: true,
-                holds: OneBlock, needs: ForesightWithEnds { budget },
-                lays: Box { turns: true, rings: true },
+                aliases: ["leb-e"], serves: MeshOrFewDimensions, complete: true, holds: OneBlock,
+                needs: ForesightWithEnds { budget }, lays: Box { turns: true, rings: true },
                 forms: "leb-estimates:BUDGET" { budget: value } in BUDGETS,
                 source: "this project"
             }
@@ -561,8 +538,7 @@ macro_rules! table {
             Folding = "folding" {
                 decides: { demand: folded of machine, place: place },
                 aliases: [], serves: TwoOrThreeDimensions, complete: true, holds: OneBlock,
-                needs: Scratch,
-                lays: Folded,
+                needs: Scratch, lays: Folded,
                 source: "Chen and others 2025, Toward Co-adapting Machine Learning Job Shape and \
                     Cluster Topology, arXiv:2510.03891"
             }
@@ -583,9 +559,8 @@ macro_rules! table {
                     facts: { takes_any: true },
                     demand: processors, propose: propose(Centres::Free, Norm::L1),
                 },
-                aliases: [], serves: MeshOfTwoOrThreeDimensions, complete: true,
-                holds: Processors, needs: Coordinates,
-                lays: Anywhere,
+                aliases: [], serves: MeshOfTwoOrThreeDimensions, complete: true, holds: Processors,
+                needs: Coordinates, lays: Anywhere,
                 source: "Krumke, Marathe, Noltemeier, Radhakrishnan, Ravi and Rosenkrantz 1997, \
                     Compact Location Problems, Theoretical Computer Science 181(2); as in the \
                     Structural Simulation Toolkit"
@@ -596,9 +571,8 @@ macro_rules! table {
                     facts: { takes_any: true },
                     demand: processors, propose: propose(Centres::Crossings, Norm::L1),
                 },
-                aliases: [], serves: MeshOfTwoOrThreeDimensions, complete: true,
-                holds: Processors, needs: Coordinates,
-                lays: Anywhere,
+                aliases: [], serves: MeshOfTwoOrThreeDimensions, complete: true, holds: Processors,
+                needs: Coordinates, lays: Anywhere,
                 source: "Bender, Bunde, Demaine, Fekete, Leung, Meijer and Phillips 2008, \
                     Communication-Aware Processor Allocation for Supercomputers: Finding Point \
                     Sets of Small Average Distance, Algorithmica 50(2); as in the Structural \
@@ -610,9 +584,8 @@ macro_rules! table {
                     facts: { takes_any: true },
                     demand: processors, propose: propose(Centres::Free, Norm::LInfinity),
                 },
-                aliases: [], serves: MeshOfTwoOrThreeDimensions, complete: true,
-                holds: Processors, needs: Coordinates,
-                lays: Anywhere,
+                aliases: [], serves: MeshOfTwoOrThreeDimensions, complete: true, holds: Processors,
+                needs: Coordinates, lays: Anywhere,
                 source: "Mache, Lo and Windisch 1997, Minimizing Message-Passing Contention in \
                     Fragmentation-Free Processor Allocation, Int. Conf. on Parallel and \
                     Distributed Computing Systems; as in the Structural Simulation Toolkit"
