@@ -230,7 +230,7 @@ pub(super) fn keep_wider(bases: &mut [Word], stride: usize, known: u16, w: u16) 
 
 /// [`keep_wider`] for heights.
 #[inline]
-pub(crate) fn keep_taller(bases: &mut [Word], stride: usize, known: u16, h: u16) {
+pub(super) fn keep_taller(bases: &mut [Word], stride: usize, known: u16, h: u16) {
     for &step in Doubling::between(known, h).steps() {
         and_shifted(bases, step * stride as u32 * WORD_BITS);
     }

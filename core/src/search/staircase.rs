@@ -16,12 +16,11 @@ use super::boxes::first_rectangle;
 use super::columns::Scratch;
 use super::rectangles::{keep_taller, keep_wider, wide_bases};
 use crate::draft::Draft;
-use crate::grid::{Block, MESH_SIDE_MAX};
-use crate::layout::STRIDE_MAX;
+use crate::grid::Block;
 use crate::mesh::{Coord, Sides};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::word::{Doubling, Word, and_shifted, complement};
+use crate::word::{Word, complement, runs};
 
 /// Which side grows from question to question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,11 +80,17 @@ impl<'a, 's> Staircase<'a, 's> {
             Growing::Width => sides,
             Growing::Height => sides.rotated(),
         };
-        if across <= self.most && len > self.len {
+        across <= self.most && across <= self.most_across(len, draft)
+    }
+
+    /// How long the free submeshes of this length are across, at most; 0 if there is none. The
+    /// length is at least that of the question before.
+    pub(crate) fn most_across(&mut self, len: u16, draft: &Draft<'_, '_>) -> u16 {
+        if len > self.len {
             draft.poll();
             self.look(len, draft);
         }
-        across <= self.most
+        self.most
     }
 
     // A function of its own, as most questions are answered without it.
@@ -188,33 +193,9 @@ fn tallest(rows: &[Word], stride: usize, draft: &Draft<'_, '_>) -> u16 {
 }
 
 /// The longest run of a row.
-///
-/// ```text
-///   row                      1 1 1 . 1 1 . .
-///   starts of runs of 2      1 1 . . 1 . . .     any: 2 is possible, AND with the row >> 1
-///   starts of runs of 3      1 . . . . . . .
-///   starts of runs of 4      . . . . . . . .     none: the longest has 3
-/// ```
 fn widest(rows: &[Word], stride: usize) -> u16 {
-    let mut widest = 0;
-    // To the starts of runs that are longer.
-    let mut steps = Doubling::new(1);
-    let mut longer = [0; STRIDE_MAX];
-    let longer = &mut longer[..stride];
-    let any = |row: &[Word]| row.iter().any(|&word| word != 0);
-    for row in rows.chunks_exact(stride).filter(|row| any(row)) {
-        longer.copy_from_slice(row);
-        steps.reduce(longer);
-        while any(longer) {
-            widest += 1;
-            if widest == MESH_SIDE_MAX {
-                return widest;
-            }
-            and_shifted(longer, 1);
-            steps = Doubling::new(widest + 1);
-        }
-    }
-    widest
+    let runs = rows.chunks_exact(stride).flat_map(runs);
+    runs.map(|(_, len)| len as u16).max().unwrap_or(0)
 }
 
 /// The first free submesh of the shapes of a request ([`all_shapes`](super::shapes::all_shapes)),

@@ -73,41 +73,9 @@ use super::{Draft, Request, Site, Workspace};
 use crate::mesh::{Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::search::columns::Scratch;
-use crate::search::rectangles::{first_fit, keep_taller};
-use crate::word::{Word, complement, runs};
-
-/// Calls `visit` with the sides of the widest free submesh of each height from 1 up to
-/// `tallest`, as long as there is one. `rows` has as many words as the occupancy.
-///
-/// ```text
-///   # . . .      rows, height 1    # f f f      height 2    . . . .
-///   . . # .                        f f # f                  . f . f
-///   . . . .                        f f f f                  f f . f
-///                                  widest 4                 widest 2
-/// ```
-fn widest(
-    occupancy: &Occupancy<'_>,
-    tallest: u16,
-    rows: &mut [Word],
-    draft: &Draft<'_, '_>,
-    mut visit: impl FnMut(Sides),
-) {
-    let stride = occupancy.stride();
-    let busy = occupancy.busy_rows();
-    let rows = &mut rows[..busy.len()];
-    complement(busy, rows);
-    for h in 1..=tallest {
-        draft.poll();
-        if h > 1 {
-            keep_taller(rows, stride, h - 1, h);
-        }
-        let runs = rows.chunks_exact(stride).flat_map(runs);
-        let Some(w) = runs.map(|(_, len)| len).max() else {
-            return;
-        };
-        visit(Sides::new(w as u16, h));
-    }
-}
+use crate::search::rectangles::first_fit;
+use crate::search::staircase::{Growing, Staircase};
+use crate::word::Word;
 
 /// The largest free submesh within these limits: its sides.
 fn largest(
@@ -126,7 +94,12 @@ fn largest(
     };
     let lies_along_x = request.sides().w >= request.sides().h;
     let mut best = None;
-    widest(occupancy, tallest, scratch, draft, |Sides { w, h }| {
+    let mut free = Staircase::new(occupancy, Growing::Height, scratch);
+    for h in 1..=tallest {
+        let w = free.most_across(h, draft);
+        if w == 0 {
+            break;
+        }
         let mut most = if h <= within.h { within.w } else { 0 };
         if request.may_rotate() && h <= turned.h {
             most = most.max(turned.w);
@@ -138,7 +111,7 @@ fn largest(
         if w > 0 && best.is_none_or(|(best, _)| key > best) {
             best = Some((key, sides));
         }
-    });
+    }
     best.map(|(_, sides)| sides)
 }
 
