@@ -17,9 +17,9 @@ use crate::scheduler::{AnyScheduler, ServedScheduler};
 use crate::strategy::{AnyStrategy, ServedStrategy};
 
 impl Counts {
-    /// The largest of them.
+    /// The largest count.
     fn largest(&self) -> u64 {
-        // The others are parts of these.
+        // The other counts are parts of these.
         let jobs = self.submitted.max(self.released);
         jobs.max(self.granted)
             .max(self.refused)

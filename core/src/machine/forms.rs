@@ -30,7 +30,7 @@ pub(super) fn for_each_box(chips: u32, n: usize, longest: u16, visit: &mut dyn F
     // divisors from `from` on.
     let shortest = |left: u32, rest: u32, from: u32| {
         let bounds = match left as usize <= n {
-            // The others are at most the longest.
+            // The other sides are at most the longest.
             true => {
                 let others = u64::from(longest).pow(left - 1);
                 from.max(u64::from(rest).div_ceil(others) as u32)..=root(rest, left)
@@ -352,7 +352,7 @@ impl Trials<'_> {
             Some(order) if !begins_as_named || order != named => following(order),
             _ => Some(first),
         };
-        // The others come in ascending order, without the one that is named.
+        // The other orders ascend, without the one that is named.
         let is_again = begins_as_named && self.order.is_some() && next == Some(named);
         self.order = if is_again { following(named) } else { next };
         self.order.is_some()

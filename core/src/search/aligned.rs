@@ -47,8 +47,8 @@ pub(crate) struct Aligned<'s> {
 }
 
 impl<'s> Aligned<'s> {
-    /// Those of these sides, which are powers of two, from busy bits in rows of `stride` words with
-    /// busy padding. `bases` has as many words.
+    /// The rectangles of these sides, which are powers of two, from busy bits in rows of `stride`
+    /// words with busy padding. `bases` has as many words.
     ///
     /// # Time complexity
     ///

@@ -45,7 +45,7 @@ pub(super) fn reduce(axis: Axis, extent: u16, bases: &mut [Word], spare: &mut [W
         known += step;
     }
     if !axis.wraps && extent > 1 {
-        // Those behind have been ANDed with what follows the end of the axis.
+        // The last nodes have been ANDed with what follows the end of the axis.
         keep_below(axis, axis.side - (extent - 1), bases);
     }
 }

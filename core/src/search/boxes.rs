@@ -150,7 +150,7 @@ pub(super) fn free_nodes<'s>(
     (bases, spare)
 }
 
-/// The same on a two-dimensional mesh, whose rows may have padding between them.
+/// [`free_nodes`] on a two-dimensional mesh, whose rows may have padding between them.
 pub(super) fn free_nodes_of_plane<'s>(
     occupancy: &Occupancy<'_>,
     scratch: &'s mut [Word],

@@ -40,10 +40,10 @@ const EACH: Word = Word::MAX / 0xFF;
 
 /// The words in which a search works.
 pub(crate) enum Scratch<'s> {
-    /// Nothing is known of them.
+    /// Nothing is known of the words.
     Blank(&'s mut [Word]),
-    /// They keep the bounds from search to search. Whoever owns them calls [`forget`] before the
-    /// first search, and [`raise`] whenever processors have become free.
+    /// The words keep the bounds from search to search. The owner of the words calls [`forget`]
+    /// before the first search, and [`raise`] whenever processors have become free.
     Kept(&'s mut [Word]),
 }
 
@@ -169,7 +169,7 @@ pub(super) fn first_fit_in_columns(
     let rows = Rows { busy, stride, w };
     match scratch {
         Scratch::Kept(bounds) if are_kept(occupancy) => search(&rows, h.into(), bounds),
-        // Those that are kept are of another occupancy, and unknown afterwards.
+        // The kept bounds are of another occupancy, and unknown afterwards.
         Scratch::Kept(words) | Scratch::Blank(words) => {
             let bounds = unknown(occupancy, words);
             let found = search(&rows, h.into(), bounds);
@@ -229,8 +229,8 @@ fn first_in_columns<const STEPS: u32>(
     None
 }
 
-/// Those of the columns whose bounds are at least `least` in all rows, read from the top down; the
-/// row at which none is left.
+/// The columns whose bounds are at least `least` in all rows, read from the top down; the row at
+/// which none is left.
 // A call for each window takes as long as a short one.
 #[inline(always)]
 fn columns_left(bounds: &[Bytes], least: Word, mut left: Bytes) -> Result<Bytes, usize> {

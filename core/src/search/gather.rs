@@ -30,7 +30,7 @@ pub(crate) struct Gather<'g, 'd, 'm> {
     open: Open,
 }
 
-/// The same run in consecutive lines of a plane. Lines are counted through all planes.
+/// One run in consecutive lines of a plane. Lines are counted through all planes.
 #[derive(Clone, Copy, Default)]
 struct Open {
     x: u32,

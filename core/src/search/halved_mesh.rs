@@ -36,12 +36,12 @@ pub(crate) const RATIO_ONE: u64 = 1_000_000;
 /// In which order the two halves of a node are searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// The left or lower one first.
+    /// The left or lower half first.
     LeftFirst,
-    /// The one with fewer free processors first, if it has as many as are wanted and afterwards has
-    /// fewer than the other by no more than this; else the other one.
+    /// The half with fewer free processors first, if it has as many as are wanted and afterwards
+    /// has fewer than the other half by no more than this; else the other half.
     Tolerance(u64),
-    /// The same with a tolerance of this share of the node's processors, in parts of [`RATIO_ONE`].
+    /// [`Order::Tolerance`] of this share of the node's processors, in parts of [`RATIO_ONE`].
     Ratio(u64),
 }
 

@@ -757,7 +757,7 @@ mod tests {
             let grid = Grid::new(sides, wraps).unwrap();
             let all = boxes(&grid);
             let blocks: Vec<Block> = blocks.iter().map(|index| all[index.index(all.len())]).collect();
-            // Those of jobs are disjoint.
+            // The blocks of jobs are disjoint.
             let is_disjoint = blocks.iter().enumerate().all(|(at, &one)| !blocks[..at].iter().any(|&other| grid.overlap(one, other)));
             let blocks = if is_disjoint { &blocks[..] } else { &blocks[..1] };
             let words = Occupancy::words_needed(&grid);

@@ -294,7 +294,7 @@ fn any_maximal(
     }
 }
 
-/// The same in rows of at most `N` words: with one the compiler keeps rows in registers.
+/// [`any_maximal`] in rows of at most `N` words: with one the compiler keeps rows in registers.
 fn any_maximal_in<const N: usize>(
     occupancy: &Occupancy<'_>,
     poll: &dyn Fn(),

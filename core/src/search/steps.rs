@@ -19,7 +19,7 @@ impl<'m> Rule<'m> {
         Some(Rule { machine })
     }
 
-    /// The same rule. A build without descriptions then knows that there is none.
+    /// The rule that was passed. A build without descriptions knows that there is none.
     #[inline]
     pub(crate) fn built(rule: Option<Self>) -> Option<Self> {
         if Description::BUILT { rule } else { None }

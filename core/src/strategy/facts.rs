@@ -74,12 +74,12 @@ pub enum Recognizes {
     Nothing,
     /// Submeshes of the requested sides.
     AsNamed,
-    /// Those of the requested sides, if the request keeps its orientation.
+    /// Submeshes of the requested sides, if the request keeps its orientation.
     AsNamedIfFixed,
-    /// Those of the requested sides, with the longer one along the longer side of the mesh if the
-    /// request may be rotated.
+    /// Submeshes of the requested sides, with the longer side along the longer side of the mesh if
+    /// the request may be rotated.
     AlongLonger,
-    /// Those of the requested sides in each orientation that the request allows.
+    /// Submeshes of the requested sides in each orientation that the request allows.
     AnyOrientation,
 }
 

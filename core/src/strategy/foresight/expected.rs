@@ -121,7 +121,7 @@ impl Expected {
         earlier.iter().chain(later).copied().flatten()
     }
 
-    /// These requests wait, and maybe others behind them.
+    /// Notes the requests that wait; others may wait behind them.
     pub(super) fn wait(&mut self, waiting: [Option<Wanted>; WAITING], table: &mut [Mask]) {
         for (at, wanted) in (RECENT..).zip(waiting) {
             self.set(at, wanted, table);
@@ -169,8 +169,8 @@ impl Expected {
         }
     }
 
-    /// Those that fit into a free box of these extents, with zeros behind them if the grid has
-    /// fewer than `D` dimensions.
+    /// The requests that fit into a free box of these extents, with zeros behind them if the grid
+    /// has fewer than `D` dimensions.
     #[inline]
     pub(super) fn fitting<const D: usize>(&self, extents: &[u16; D], table: &[Mask]) -> Mask {
         let len = usize::from(self.longest) + 1;
