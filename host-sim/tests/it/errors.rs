@@ -144,7 +144,7 @@ fn wrong_options_are_explained() {
             "saturation --load .4",
             &[
                 "'--load' found",
-                "tip: --load is an option of run, view or compare",
+                "tip: --load is an option of run, view, watch or compare",
             ],
         ),
         (
