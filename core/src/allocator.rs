@@ -572,6 +572,39 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         fits
     }
 
+    /// Whether the request would be granted now; nothing changes.
+    ///
+    /// # Errors
+    ///
+    /// Why not: those of [`Allocator::allocate`].
+    ///
+    /// # Time complexity
+    ///
+    /// That of the strategy.
+    #[cfg(feature = "reasons")]
+    pub fn attempt(&mut self, request: &Request) -> Result<(), Refusal> {
+        self.attempt_with(request, None)
+    }
+
+    /// [`Allocator::attempt`] in a search that may pause.
+    #[cfg(feature = "reasons")]
+    pub(crate) fn attempt_with(
+        &mut self,
+        request: &Request,
+        pause: Option<&Pause<'_, 'm>>,
+    ) -> Result<(), Refusal> {
+        if self.demand(request)? > self.occupancy.free() {
+            return Err(Refusal::TooFewFree);
+        }
+        self.occupancy.settle_for_search();
+        let mut draft = Draft::new(&mut self.pool, pause, &self.occupancy);
+        let site = Site::new(&self.occupancy).asking();
+        let found = self.strategy.propose(&site, request, &mut draft);
+        let blocks = draft.finish(found)?;
+        self.pool.free(blocks);
+        Ok(())
+    }
+
     /// Takes what the strategy has found.
     #[inline(always)]
     pub(crate) fn take(&mut self, blocks: Chain, pause: Option<&Pause<'_, 'm>>) {

@@ -45,6 +45,8 @@ mod occupancy;
 mod outlook;
 mod pause;
 mod pool;
+#[cfg(feature = "reasons")]
+mod reason;
 mod request;
 mod scheduler;
 pub mod storage;
@@ -83,6 +85,8 @@ pub use node::NodeId;
 pub use occupancy::Occupancy;
 pub use outlook::{HeldBlock, Outlook};
 pub use pause::Pauses;
+#[cfg(feature = "reasons")]
+pub use reason::{Reason, Waits};
 pub use request::{Flags, JobId, Request, Ticks};
 pub use scheduler::{
     AnyScheduler, Attempt, Scheduler, SchedulerInfo, SchedulerKind, ServedScheduler, Threshold,

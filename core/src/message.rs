@@ -11,6 +11,8 @@ use heapless::Vec;
 pub use crate::error::NEAREST_MAX;
 use crate::grid::{Block, Grid, Shape};
 use crate::node::NodeId;
+#[cfg(feature = "reasons")]
+pub use crate::reason::WhyReport;
 use crate::request::{JobId, Request, Ticks};
 use crate::scheduler::kind::SchedulerKind;
 use crate::strategy::kind::StrategyKind;
@@ -153,6 +155,12 @@ wire! {
         /// Reads the largest slice that could be placed now, and the largest free box. Refused as
         /// busy while the controller is at work.
         Largest,
+        /// Reads why a job waits. Refused as busy while the controller is at work.
+        #[cfg(feature = "reasons")]
+        Why {
+            /// The job's name.
+            job: JobId,
+        },
     }
 
     /// The answer to a [`Query`].
@@ -175,6 +183,9 @@ wire! {
         /// The largest slice that could be placed.
         #[cfg(feature = "machine")]
         Largest(LargestReport),
+        /// Why a job waits.
+        #[cfg(feature = "reasons")]
+        Why(WhyReport),
     }
 
     /// What has happened to a job. Each event is reported once: see

@@ -126,8 +126,8 @@ impl<'a, 'm> View<'a, 'm> {
         self.pool.iter(blocks)
     }
 
-    /// Answers a query. [`Query::Largest`] takes a search, which `Controller::answer` makes; here
-    /// it is refused as busy.
+    /// Answers a query. [`Query::Largest`] and `Query::Why` take searches, which
+    /// `Controller::answer` makes; here they are refused as busy.
     ///
     /// # Errors
     ///
@@ -149,6 +149,12 @@ impl<'a, 'm> View<'a, 'm> {
                 });
             }
             Query::Largest => return Err(Error::MachinesNotBuilt),
+            #[cfg(feature = "reasons")]
+            Query::Why { .. } => {
+                return Err(Error::Busy {
+                    left: self.status.left.max(1),
+                });
+            }
         })
     }
 

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use meshalloc::message::JobReport;
 use meshalloc::{
     Answer, Block, Change, Error, Event, EventKind, FaultReport, Flags, Grid, JobId, JobState,
-    Outcome, Query,
+    Outcome, Query, Reason,
 };
 
 use meshalloc_sim::backend::{Backend, BackendError};
@@ -202,6 +202,14 @@ fn is_grant_of(event: &Event, job: JobId) -> bool {
     event.job == job && event.what != EventKind::LeaseEnded
 }
 
+/// Why a job waits, if the controller says it: boards may lack that.
+fn reason(backend: &mut dyn Backend, job: JobId) -> Option<&'static str> {
+    match backend.query(&Query::Why { job }) {
+        Ok(Ok(Answer::Why(report))) => report.reason.map(Reason::name),
+        _ => None,
+    }
+}
+
 impl Replay<'_> {
     fn all(
         &mut self,
@@ -288,11 +296,16 @@ impl Replay<'_> {
             }
             (_, other) => return Err(self.reply_error(&other)),
         };
+        let reason = match outcome {
+            Written::Waits(_) => reason(backend, job),
+            _ => None,
+        };
         let served = Served {
             line: self.line,
             op,
             id: job.0,
             outcome,
+            reason,
         };
         json(output, &served)?;
         // The grant of the job that asked for processors is the outcome already.
@@ -326,6 +339,7 @@ impl Replay<'_> {
                 op,
                 id: event.job.0,
                 outcome,
+                reason: None,
             };
             json(output, &served)?;
         }

@@ -105,6 +105,56 @@ void meshalloc_panic(const char *file, size_t length, uint32_t line);
 #define MESHALLOC_EVENT_LEASE_ENDED 2
 
 /**
+ * The job runs, so there is no reason why it waits.
+ */
+#define MESHALLOC_REASON_NONE 0
+
+/**
+ * Reason: it would not fit an empty machine whose processors all work. Such a request is refused.
+ */
+#define MESHALLOC_REASON_NEVER_FITS 1
+
+/**
+ * Reason: it does not fit as long as the faulty processors do not work.
+ */
+#define MESHALLOC_REASON_FAULTS 2
+
+/**
+ * Reason: the scheduler tries other jobs first.
+ */
+#define MESHALLOC_REASON_NOT_ITS_TURN 3
+
+/**
+ * Reason: fewer processors are free than it needs.
+ */
+#define MESHALLOC_REASON_TOO_FEW_FREE 4
+
+/**
+ * Reason: it would fit if it did not demand rings.
+ */
+#define MESHALLOC_REASON_RING_NOT_FREE 5
+
+/**
+ * Reason: enough processors are free, and the strategy finds no place among them.
+ */
+#define MESHALLOC_REASON_FRAGMENTED 6
+
+/**
+ * Reason: it fits, and would delay a job ahead of it that has a reservation.
+ */
+#define MESHALLOC_REASON_BEHIND_RESERVATION 7
+
+/**
+ * Reason: it fits; the scheduler tries it at the next arrival or departure.
+ */
+#define MESHALLOC_REASON_UNTRIED 8
+
+/**
+ * Reason: there is no room for its blocks.
+ */
+#define MESHALLOC_REASON_TABLE_FULL 9
+
+/**
  * The error numbers. Functions return 0 or a positive number if they succeed, and one of these if
  * they fail. A failed call changes nothing, unless its documentation says otherwise.
  *
@@ -594,6 +644,28 @@ typedef struct meshalloc_job_list {
 } meshalloc_job_list;
 
 /**
+ * What the reason is about for which a job waits.
+ */
+typedef struct meshalloc_why {
+  /**
+   * Jobs before it in the queue.
+   */
+  uint32_t ahead;
+  /**
+   * The free processors that it needs, at least; if it runs, those that it holds.
+   */
+  uint32_t needs;
+  /**
+   * Processors neither held nor faulty.
+   */
+  uint32_t free;
+  /**
+   * Faulty processors.
+   */
+  uint32_t faulty;
+} meshalloc_why;
+
+/**
  * The machine and its jobs in numbers.
  */
 typedef struct meshalloc_statistics {
@@ -960,6 +1032,16 @@ int32_t meshalloc_controller_jobs(const struct meshalloc_controller *controller,
  */
 int32_t meshalloc_controller_largest(struct meshalloc_controller *controller,
                                      struct meshalloc_largest *largest);
+
+/**
+ * Why a job waits: a MESHALLOC_REASON_.., of which `why` has the numbers, or an error:
+ * MESHALLOC_ERROR_UNKNOWN_JOB, MESHALLOC_ERROR_MACHINES_NOT_BUILT in a build without the feature
+ * `reasons`, MESHALLOC_ERROR_BUSY while meshalloc_controller_advance has work. Nothing changes. It
+ * may take as long as three attempts.
+ */
+int32_t meshalloc_controller_why(struct meshalloc_controller *controller,
+                                 uint32_t job,
+                                 struct meshalloc_why *why);
 
 /**
  * Writes the statistics to `statistics`. Returns 0 or an error.

@@ -12,7 +12,7 @@ use crate::allocator::{needs, state, write_blocks};
 use crate::error::Error;
 use crate::handle::{Handle, Outcome, Rest, array, count, number, reading, writing};
 use crate::types::{
-    Block, Configuration, Event, Faults, Job, JobList, Largest, Machine, Request, Statistics,
+    Block, Configuration, Event, Faults, Job, JobList, Largest, Machine, Request, Statistics, Why,
 };
 
 pub(crate) type CoreController = meshalloc::Controller<'static>;
@@ -464,6 +464,44 @@ pub unsafe extern "C" fn meshalloc_controller_largest(
         #[cfg(not(feature = "machine"))]
         {
             let _ = (controller, place);
+            Err(Error::MachinesNotBuilt)
+        }
+    };
+    // SAFETY: the caller promises it.
+    unsafe { with(controller, write) }
+}
+
+/// Why a job waits: a MESHALLOC_REASON_.., of which `why` has the numbers, or an error:
+/// MESHALLOC_ERROR_UNKNOWN_JOB, MESHALLOC_ERROR_MACHINES_NOT_BUILT in a build without the feature
+/// `reasons`, MESHALLOC_ERROR_BUSY while meshalloc_controller_advance has work. Nothing changes. It
+/// may take as long as three attempts.
+///
+/// # Safety
+///
+/// `controller` may be read and written, `why` may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn meshalloc_controller_why(
+    controller: *mut Controller,
+    job: u32,
+    why: *mut Why,
+) -> i32 {
+    let write = |controller: &mut CoreController| {
+        // SAFETY: the caller promises it.
+        let place = unsafe { writing(why)? };
+        #[cfg(feature = "reasons")]
+        {
+            let report = controller.why(JobId(job), None)?;
+            place.write(Why {
+                ahead: report.ahead,
+                needs: report.needs,
+                free: report.free,
+                faulty: report.faulty,
+            });
+            Ok(crate::types::reason(report.reason))
+        }
+        #[cfg(not(feature = "reasons"))]
+        {
+            let _ = (controller, job, place);
             Err(Error::MachinesNotBuilt)
         }
     };

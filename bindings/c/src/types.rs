@@ -4,6 +4,8 @@ use core::num::NonZeroU64;
 
 #[cfg(feature = "machine")]
 use meshalloc::Description;
+#[cfg(feature = "reasons")]
+use meshalloc::Reason;
 #[cfg(feature = "machine")]
 use meshalloc::message::LargestReport;
 use meshalloc::message::{JobList as CoreJobList, JobReport, LIST_JOBS_MAX};
@@ -64,6 +66,50 @@ pub const PROCESSOR_FAULTY: i32 = 2;
 pub const EVENT_GRANTED: u32 = 1;
 /// Kind of a meshalloc_event: the lease of the job has ended, and the job was released.
 pub const EVENT_LEASE_ENDED: u32 = 2;
+
+/// The job runs, so there is no reason why it waits.
+pub const REASON_NONE: i32 = 0;
+/// Reason: it would not fit an empty machine whose processors all work. Such a request is refused.
+pub const REASON_NEVER_FITS: i32 = 1;
+/// Reason: it does not fit as long as the faulty processors do not work.
+pub const REASON_FAULTS: i32 = 2;
+/// Reason: the scheduler tries other jobs first.
+pub const REASON_NOT_ITS_TURN: i32 = 3;
+/// Reason: fewer processors are free than it needs.
+pub const REASON_TOO_FEW_FREE: i32 = 4;
+/// Reason: it would fit if it did not demand rings.
+pub const REASON_RING_NOT_FREE: i32 = 5;
+/// Reason: enough processors are free, and the strategy finds no place among them.
+pub const REASON_FRAGMENTED: i32 = 6;
+/// Reason: it fits, and would delay a job ahead of it that has a reservation.
+pub const REASON_BEHIND_RESERVATION: i32 = 7;
+/// Reason: it fits; the scheduler tries it at the next arrival or departure.
+pub const REASON_UNTRIED: i32 = 8;
+/// Reason: there is no room for its blocks.
+pub const REASON_TABLE_FULL: i32 = 9;
+
+/// The number of a reason.
+#[cfg(feature = "reasons")]
+pub(crate) const fn reason(reason: Option<Reason>) -> i32 {
+    match reason {
+        None => REASON_NONE,
+        Some(reason) => reason as i32 + 1,
+    }
+}
+
+#[cfg(feature = "reasons")]
+const _: () = assert!(
+    reason(Some(Reason::NeverFits)) == REASON_NEVER_FITS
+        && reason(Some(Reason::Faults)) == REASON_FAULTS
+        && reason(Some(Reason::NotItsTurn)) == REASON_NOT_ITS_TURN
+        && reason(Some(Reason::TooFewFree)) == REASON_TOO_FEW_FREE
+        && reason(Some(Reason::RingNotFree)) == REASON_RING_NOT_FREE
+        && reason(Some(Reason::Fragmented)) == REASON_FRAGMENTED
+        && reason(Some(Reason::BehindReservation)) == REASON_BEHIND_RESERVATION
+        && reason(Some(Reason::Untried)) == REASON_UNTRIED
+        && reason(Some(Reason::TableFull)) == REASON_TABLE_FULL
+        && Reason::ALL.len() == 9
+);
 
 /// A machine: a grid of processors. MESHALLOC_MESH, MESHALLOC_MESH_3D and MESHALLOC_TORUS_3D are
 /// initialisers; MESHALLOC_MACHINE_TPU_V4 and so on are those of machines whose slices follow
@@ -451,6 +497,20 @@ impl Largest {
                 .map_or(Block::NONE, |block| Block::of_core(grid, block)),
         }
     }
+}
+
+/// What the reason is about for which a job waits.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Why {
+    /// Jobs before it in the queue.
+    pub ahead: u32,
+    /// The free processors that it needs, at least; if it runs, those that it holds.
+    pub needs: u32,
+    /// Processors neither held nor faulty.
+    pub free: u32,
+    /// Faulty processors.
+    pub faulty: u32,
 }
 
 /// What the processors of a block were when their state was set.

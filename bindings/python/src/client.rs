@@ -8,7 +8,9 @@ use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use meshalloc::message::OCCUPANCY_BYTES_MAX;
-use meshalloc::{Answer, Block, Change, JobId, NodeId, Outcome, Query, StrategyKind, Ticks};
+use meshalloc::{
+    Answer, Block, Change, JobId, NodeId, Outcome, Query, Reason, StrategyKind, Ticks,
+};
 use meshalloc_firmware::client::{self, ClientError, Endpoint, Line, Options};
 use meshalloc_firmware::protocol::{Greeting, Origin, ProtocolError};
 use pyo3::prelude::*;
@@ -314,6 +316,14 @@ impl Client {
                 let shape = largest.shape.map(|shape| Numbers(shape.extents()));
                 Ok((largest.processors, shape))
             }
+            other => Err(odd(&other)),
+        }
+    }
+
+    /// Why a job waits, as `Controller.why` says it; `None` if it runs.
+    fn why(&self, py: Python<'_>, job: u32) -> PyResult<Option<&'static str>> {
+        match self.query(py, Query::Why { job: JobId(job) })? {
+            Answer::Why(report) => Ok(report.reason.map(Reason::name)),
             other => Err(odd(&other)),
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
-use meshalloc::{Block, Change, Grid, JobId, Outcome, Ticks};
+use meshalloc::{Block, Change, Grid, JobId, Outcome, Reason, Ticks};
 use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
 use self_cell::self_cell;
@@ -147,6 +147,15 @@ impl Controller {
     fn blocks(&self, job: u32) -> Vec<Pair> {
         let view = self.served.borrow_dependent().view();
         convert::pairs(&self.grid, view.blocks(JobId(job)))
+    }
+
+    /// Why a job waits: one of `"faults"`, `"not-its-turn"`, `"too-few-free"`, `"ring-not-free"`,
+    /// `"fragmented"`, `"behind-reservation"`, `"untried"`, `"table-full"`; `None` if it runs.
+    fn why(slf: &Bound<'_, Self>, job: u32) -> PyResult<Option<&'static str>> {
+        let mut controller = convert::change(slf)?;
+        let served = &mut controller.served;
+        let report = served.with_dependent_mut(|_, controller| controller.why(JobId(job), None));
+        Ok(report.map_err(not_done)?.reason.map(Reason::name))
     }
 
     /// The jobs, each with the number of processors that it holds: 0 while it waits.

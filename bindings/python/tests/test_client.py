@@ -85,6 +85,9 @@ def test_leases_end_by_the_clock_of_the_board(board):
         (granted,) = client.events()
         assert (granted.what, granted.blocks) == ("granted", [((0, 0), (3, 2))])
         assert client.largest()[0] == 16 * 14
+        assert client.why(5) is None and client.why(6) == "too-few-free"
+        with pytest.raises(meshalloc.Misuse, match="no job"):
+            client.why(7)
         begun = time.monotonic()
         happened = []
         while len(happened) < 2 and time.monotonic() < begun + 20:

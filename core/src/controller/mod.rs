@@ -16,6 +16,8 @@ mod pass;
 mod saved_leases;
 #[cfg(feature = "restore")]
 mod state;
+#[cfg(feature = "reasons")]
+mod why;
 
 pub use commit::{Commit, OnCommit};
 #[cfg(feature = "restore")]
@@ -156,18 +158,18 @@ impl<'m, D: ServedScheduler> Controller<'m, AnyStrategy<'m>, D> {
         })
     }
 
-    /// Answers a query, as [`View::answer`] does, and [`Query::Largest`] too.
+    /// Answers a query, as [`View::answer`] does, and [`Query::Largest`] and `Query::Why` too.
     ///
     /// # Errors
     ///
-    /// Those of [`View::answer`]; for [`Query::Largest`] [`Error::Busy`] only while a pass is under
-    /// way.
+    /// Those of [`View::answer`]; for [`Query::Largest`] and `Query::Why` [`Error::Busy`] only
+    /// while a pass is under way.
     ///
     /// # Time complexity
     ///
     /// [`Query::Largest`] takes that of the strategy for each legal shape that is larger than the
     /// answer, and the search for the largest free box: O(N * lines * lines of a box) on a machine
-    /// of N processors in the worst case.
+    /// of N processors in the worst case. `Query::Why` takes a few attempts.
     pub fn answer(&mut self, query: &Query, pauses: Option<&Pauses<'_>>) -> Result<Answer, Error> {
         #[cfg(feature = "machine")]
         if *query == Query::Largest && !self.is_scheduling() {
@@ -175,6 +177,10 @@ impl<'m, D: ServedScheduler> Controller<'m, AnyStrategy<'m>, D> {
             let pause = Pause::with_jobs(world.pauses, world.jobs);
             let largest = world.allocator.largest_with(pause.as_ref());
             return Ok(Answer::Largest(largest));
+        }
+        #[cfg(feature = "reasons")]
+        if let Query::Why { job } = *query {
+            return self.why(job, pauses).map(Answer::Why);
         }
         let _ = pauses;
         self.view().answer(query)

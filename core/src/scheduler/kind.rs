@@ -1,6 +1,9 @@
 //! The schedulers by name, made from the table: [`SchedulerKind`], and what is known about each:
 //! [`SchedulerInfo`].
 
+#[cfg(feature = "reasons")]
+use core::num::NonZeroU64;
+
 use crate::request::Ticks;
 use crate::wire::wire;
 
@@ -154,5 +157,37 @@ impl SchedulerKind {
     /// The name on the command line, without parameters.
     pub const fn name(self) -> &'static str {
         self.info().name
+    }
+}
+
+#[cfg(feature = "reasons")]
+impl SchedulerKind {
+    /// How many of the waiting jobs all have to be granted before the scheduler tries the job at
+    /// this place of the queue, from 0, with this estimate. `estimates` are those of all waiting
+    /// jobs, in the order of the queue. 0 for schedulers that try jobs behind one that does not
+    /// fit. A threshold, after which the head goes first, is not considered.
+    pub fn before(
+        self,
+        (place, own): (u32, Option<NonZeroU64>),
+        estimates: impl Iterator<Item = Option<NonZeroU64>>,
+    ) -> u32 {
+        match self {
+            SchedulerKind::Fcfs => place,
+            SchedulerKind::ShortestJobFirst { .. } => {
+                let ticks =
+                    |estimate: Option<NonZeroU64>| estimate.map_or(Ticks::MAX, NonZeroU64::get);
+                let is_before = |&(at, other): &(u32, _)| (ticks(other), at) < (ticks(own), place);
+                (0..).zip(estimates).filter(is_before).count() as u32
+            }
+            _ => 0,
+        }
+    }
+
+    /// Whether jobs that wait may hold reservations.
+    pub const fn reserves(self) -> bool {
+        matches!(
+            self,
+            SchedulerKind::Easy { .. } | SchedulerKind::Conservative
+        )
     }
 }

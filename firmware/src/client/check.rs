@@ -7,7 +7,7 @@ use std::mem::discriminant;
 use std::string::String;
 
 use meshalloc::grid::NODES_MAX;
-use meshalloc::message::{BlockList, JobReport, OCCUPANCY_BYTES_MAX, OccupancyChunk};
+use meshalloc::message::{BlockList, JobReport, OCCUPANCY_BYTES_MAX, OccupancyChunk, WhyReport};
 use meshalloc::storage::Needs;
 use meshalloc::{
     Answer, Capacity, Change, Configuration, Error, Event, EventKind, FaultReport, JobState,
@@ -232,6 +232,7 @@ const fn may_fail(query: &Query, error: Error) -> bool {
             Error::UnknownJob | Error::NoSlice | Error::MachinesNotBuilt
         ),
         Query::Largest => matches!(error, Error::Busy { .. } | Error::MachinesNotBuilt),
+        Query::Why { .. } => matches!(error, Error::Busy { .. } | Error::UnknownJob),
         // `Statistics`.
         _ => false,
     }
@@ -317,6 +318,24 @@ pub(super) fn answer(query: &Query, answer: &Result<Answer, Error>, capacity: &C
             })
         }
         (Query::Largest, _) => expected("Largest"),
+        (Query::Why { job }, Ok(Answer::Why(report))) => {
+            let WhyReport {
+                job: of,
+                ahead,
+                needs,
+                free,
+                faulty,
+                ..
+            } = *report;
+            let counts = [needs, free, free.saturating_add(faulty)];
+            let holds = of == job
+                && ahead < capacity.jobs
+                && counts.iter().all(|&count| count <= NODES_MAX);
+            expect(holds, || {
+                format!("why job {job} waits, and at most {NODES_MAX} processors")
+            })
+        }
+        (Query::Why { .. }, _) => expected("Why"),
         _ => expected("an answer to a query that this client knows"),
     }
 }

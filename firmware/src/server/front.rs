@@ -5,6 +5,8 @@ use core::cell::RefCell;
 
 use embedded_io::Write;
 use heapless::String;
+#[cfg(feature = "reasons")]
+use meshalloc::JobId;
 #[cfg(feature = "machine")]
 use meshalloc::Query;
 use meshalloc::{Change, Error, Pauses, SchedulerKind, StrategyKind, Ticks, View};
@@ -75,6 +77,9 @@ pub(super) enum Asked<'a> {
     /// The largest slice, which takes a search. It changes nothing, and is not remembered.
     #[cfg(feature = "machine")]
     Largest,
+    /// Why a job waits, which takes searches, too.
+    #[cfg(feature = "reasons")]
+    Why { job: JobId },
 }
 
 /// The front while the controller is at work.
@@ -331,6 +336,19 @@ impl<const CLIENTS: usize> Front<CLIENTS> {
                     asked: Asked::Largest,
                 }));
             }
+            #[cfg(feature = "reasons")]
+            ClientMessage::Query {
+                query: Query::Why { job },
+                ..
+            } => {
+                return Ok(Some(Order {
+                    header,
+                    place,
+                    session,
+                    since: 0,
+                    asked: Asked::Why { job },
+                }));
+            }
             ClientMessage::Query { ref query, .. } => {
                 let answer = view.answer(query);
                 self.send(header, &ServerMessageRef::Answer(&answer), line)?;
@@ -378,7 +396,7 @@ impl<const CLIENTS: usize> Front<CLIENTS> {
     ) -> Result<(), W::Error> {
         let left = view.left();
         #[cfg(feature = "machine")]
-        if let Asked::Largest = order.asked {
+        if !matches!(order.asked, Asked::Change { .. } | Asked::Clock { .. }) {
             let busy = Err(Error::Busy { left });
             return self.send(order.header, &ServerMessageRef::Answer(&busy), line);
         }

@@ -4,13 +4,13 @@ use std::num::NonZeroU64;
 
 use heapless::Vec as Bounded;
 use meshalloc::message::{
-    BlockList, JobList, JobReport, LargestReport, OccupancyChunk, SliceReport,
+    BlockList, JobList, JobReport, LargestReport, OccupancyChunk, SliceReport, WhyReport,
 };
 use meshalloc::{
     Answer, Block, Capacity, Change, Configuration, ConfigureError, Counts, CurveFit, CurveLine,
     DIMENSIONS_MAX, Error, Event, EventKind, FaultReport, Flags, JobId, JobState, NodeId, Outcome,
-    PageOrder, Query, Refusal, Request, SchedulerKind, Serves, Shape, Statistics, StrategyKind,
-    Submesh,
+    PageOrder, Query, Reason, Refusal, Request, SchedulerKind, Serves, Shape, Statistics,
+    StrategyKind, Submesh,
 };
 use meshalloc_firmware::frame::CLIENT_FRAME_MAX;
 use meshalloc_firmware::protocol::EVENTS_MAX;
@@ -171,6 +171,7 @@ pub(crate) fn client_messages() -> Vec<(String, ClientMessage)> {
         ),
         ("slice", ask(Query::Slice { job })),
         ("largest", ask(Query::Largest)),
+        ("why", ask(Query::Why { job })),
         ("configure mesh 4096", configure("mesh 4096")),
         ("configure mesh 8x8x16", configure("mesh 8x8x16")),
         (
@@ -411,6 +412,17 @@ fn answers() -> Vec<(&'static str, Answer)> {
         (
             "largest, none is free",
             Answer::Largest(LargestReport::default()),
+        ),
+        (
+            "why it waits",
+            Answer::Why(WhyReport {
+                job,
+                reason: Some(Reason::Fragmented),
+                ahead: 2,
+                needs: 64,
+                free: 300,
+                faulty: 1,
+            }),
         ),
     ]
 }

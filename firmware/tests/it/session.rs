@@ -3,9 +3,10 @@
 use std::num::NonZeroU64;
 
 use meshalloc::Threshold;
+use meshalloc::message::WhyReport;
 use meshalloc::{
     Answer, Change, Configuration, ConfigureError, Controller, Error, EventKind, FaultReport,
-    Flags, Grid, JobId, NodeId, Outcome, Query, Refusal, Request, SchedulerKind, Storage,
+    Flags, Grid, JobId, NodeId, Outcome, Query, Reason, Refusal, Request, SchedulerKind, Storage,
     StrategyKind, Submesh,
 };
 use meshalloc_firmware::{BUILD, Client, ClientError, PROTOCOL_VERSION, SOFTWARE, Server};
@@ -163,6 +164,7 @@ fn commands(random: &mut Random, count: usize, kind: Kind) -> Vec<Command> {
                     job: JobId(job),
                     from: 0,
                 },
+                15..=40 => Query::Why { job: JobId(job) },
                 _ => Query::Statistics,
             };
             if i > 0 && random.below(100) < 14 {
@@ -199,6 +201,8 @@ struct Seen {
     happened: [u32; 6],
     grants: usize,
     leases_ended: usize,
+    /// Jobs of which the reason why they wait was asked.
+    reasons: u32,
 }
 
 impl Seen {
@@ -207,6 +211,7 @@ impl Seen {
         self.happened = std::array::from_fn(|i| self.happened[i] + other.happened[i]);
         self.grants += other.grants;
         self.leases_ended += other.leases_ended;
+        self.reasons += other.reasons;
     }
 }
 
@@ -226,9 +231,17 @@ fn compare(seed: u64, faults: Faults, count: usize, kind: Kind) -> Seen {
         let change = match command {
             Command::Change(change) => change,
             Command::Query(query) => {
-                let answer = client.query(query);
+                let mut ask = || match client.query(query) {
+                    // While it makes attempts.
+                    Ok(Err(Error::Busy { .. })) => None,
+                    answer => Some(answer),
+                };
+                let answer = (0..50).find_map(|_| ask()).expect("its work ends");
                 let answer = answer.unwrap_or_else(|error| panic!("{context}: {error}"));
-                assert_eq!(answer, reference.view().answer(query), "{context}");
+                assert_eq!(answer, reference.answer(query, None), "{context}");
+                let is_waiting = |report: &WhyReport| report.reason.is_some();
+                seen.reasons +=
+                    u32::from(matches!(&answer, Ok(Answer::Why(report)) if is_waiting(report)));
                 continue;
             }
         };
@@ -276,7 +289,7 @@ fn on_a_good_line_every_reply_equals_the_one_in_process() {
         }
         assert_eq!((all.retries, all.happened), (0, [0; 6]));
         assert!(
-            all.grants > 500 && all.leases_ended > 50,
+            all.grants > 500 && all.leases_ended > 50 && all.reasons > 3,
             "{kind:?}: {all:?}"
         );
     }
@@ -306,7 +319,7 @@ fn on_a_bad_line_every_reply_equals_the_one_in_process() {
             "the faults did not bite: {all:?}"
         );
         assert!(
-            all.grants > 500 && all.leases_ended > 50,
+            all.grants > 500 && all.leases_ended > 50 && all.reasons > 3,
             "{kind:?}: {all:?}"
         );
     }
@@ -460,6 +473,17 @@ fn everything_can_be_asked_of_a_cube() {
     let mut ask = |change: &Change| call(&mut client, change, None).unwrap();
     // A whole cube never fits while a processor is faulty, and waits.
     assert_eq!(ask(&submit_shape(2, &[3; 5])).events, []);
+    let why = WhyReport {
+        job: JobId(2),
+        reason: Some(Reason::Faults),
+        ahead: 0,
+        needs: 243,
+        free: 239,
+        faulty: 2,
+    };
+    let answer = client.query(&Query::Why { job: JobId(2) }).unwrap();
+    assert_eq!(answer, Ok(Answer::Why(why)));
+    let mut ask = |change: &Change| call(&mut client, change, None).unwrap();
     let too_many_processors = Change::submit(JobId(3), request(&[3, 2]).with_processors(7));
     for (command, refusal) in [
         (submit_shape(3, &[4]), Refusal::NeverFits),

@@ -13,7 +13,7 @@ use crate::experiment::{self, Experiment, ExperimentError, Progress, StrategyRes
 use crate::failures::Restart;
 use crate::network::Link;
 use crate::processors;
-use crate::simulation::{JobRecord, Observer, PlaceEvent, RunResult, Seen};
+use crate::simulation::{JobRecord, Observer, PlaceEvent, RunResult, Seen, Waits};
 use crate::workload::{Job, TimeUnit};
 
 /// A job of a history.
@@ -27,6 +27,8 @@ pub struct PastJob {
     pub end: Option<Ticks>,
     /// Failed attempts to place it although at least as many processors were free as it asks for.
     pub misses: u32,
+    /// For what it waited, if that is measured.
+    pub waits: Waits,
 }
 
 /// A time in which a job ran.
@@ -301,6 +303,7 @@ impl Record {
             stretches,
             end: record.end,
             misses: record.misses,
+            waits: *record.waits,
         });
     }
 }

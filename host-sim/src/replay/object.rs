@@ -60,6 +60,10 @@ pub(crate) struct Served<'b> {
     pub(super) id: u32,
     #[serde(flatten)]
     pub(super) outcome: Outcome<'b>,
+    /// Why a job waits: `faults`, `not-its-turn`, `too-few-free`, `ring-not-free`, `fragmented`,
+    /// `behind-reservation` or `untried`. Not if the controller does not say it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) reason: Option<&'static str>,
 }
 
 /// Processors that became faulty or work again.

@@ -275,6 +275,17 @@ fn kind(grid: &Grid, slice: &Slice) -> Value {
     })
 }
 
+/// For what the jobs of a run waited.
+fn reasons(history: &History) -> Value {
+    let jobs = history.jobs.iter().enumerate();
+    let spans = jobs.map(|(place, job)| {
+        let spans = job.waits.iter().map(|(cause, span)| (cause.name(), span));
+        (place.to_string(), json!(spans.collect::<Vec<_>>()))
+    });
+    let waited = spans.filter(|(_, spans)| *spans != json!([]));
+    waited.collect::<serde_json::Map<_, _>>().into()
+}
+
 fn run(history: &History, result: &StrategyResult, slices: &Slices, end: u64) -> Value {
     let means = history.means(end, POINTS);
     let curve = |value: fn(&Means) -> f64| -> Vec<f64> {
@@ -295,6 +306,9 @@ fn run(history: &History, result: &StrategyResult, slices: &Slices, end: u64) ->
         "measuredRefused": refused,
         "measured": served + refused + result.left_behind,
         "slices": &slices.kinds,
+        // Of each job that waited, by its place, for what and for how many ticks; nothing if that
+        // is not measured.
+        "reasons": reasons(history),
         "used": curve(|means| means.used),
         "fragmented": curve(|means| means.fragmented),
         "waiting": curve(|means| means.waiting),

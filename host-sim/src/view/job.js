@@ -42,6 +42,12 @@ function sliceRows(job, { dimensions }) {
   ];
 }
 
+/** For what a job waited, and how long, the longest first. */
+function reasonsText(meta, run, job) {
+  const spans = (run.reasons[job] ?? []).toSorted(([, one], [, other]) => other - one);
+  return spans.map(([name, ticks]) => `${timeText(meta, ticks)} ${name}`).join(", ") || NONE;
+}
+
 /** The times of this number of interruptions are shown. */
 const INTERRUPTIONS_MAX = 3;
 
@@ -80,6 +86,9 @@ function showJob(section, { meta, jobs, runs }, job, where) {
   const rows = [
     ["started", (run) => timeOr(run.start[job], run)],
     ["waited", waited((wait) => (wait.isOver ? spanOf(wait) : `over ${spanOf(wait)}`))],
+    ...(runs.some(({ reasons }) => Object.keys(reasons).length)
+      ? [["waited because", (run) => reasonsText(meta, run, job)]]
+      : []),
     ["left", started((run) => timeOr(left(run), run))],
     ...(meta.restart === null
       ? []

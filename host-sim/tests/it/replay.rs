@@ -57,13 +57,13 @@ alloc 23 4 4
 fn with_a_scheduler_jobs_wait_and_are_granted_later() {
     let operations = "alloc 1 4 3\nalloc 2 4 4\nalloc 3 4 1\nfree 1\nfree 2\nalloc 4 4 4\nfree 4\n";
     let expected = r#"{"line":1,"op":"alloc","id":1,"granted":[{"x":0,"y":0,"w":4,"h":3}]}
-{"line":2,"op":"alloc","id":2,"waits":0}
-{"line":3,"op":"alloc","id":3,"waits":1}
+{"line":2,"op":"alloc","id":2,"waits":0,"reason":"too-few-free"}
+{"line":3,"op":"alloc","id":3,"waits":1,"reason":"not-its-turn"}
 {"line":4,"op":"free","id":1,"released":12}
 {"line":4,"op":"grant","id":2,"granted":[{"x":0,"y":0,"w":4,"h":4}]}
 {"line":5,"op":"free","id":2,"released":16}
 {"line":5,"op":"grant","id":3,"granted":[{"x":0,"y":0,"w":4,"h":1}]}
-{"line":6,"op":"alloc","id":4,"waits":0}
+{"line":6,"op":"alloc","id":4,"waits":0,"reason":"too-few-free"}
 {"line":7,"op":"free","id":4,"released":0}
 "#;
     let options = "--mesh 4x4 --strategy ff --scheduler";
@@ -140,15 +140,15 @@ lease 3 1
 lease 3 0
 ";
     let expected = r#"{"line":1,"op":"alloc","id":1,"granted":[{"x":0,"y":0,"w":4,"h":3}]}
-{"line":2,"op":"alloc","id":2,"waits":0}
-{"line":3,"op":"alloc","id":3,"waits":1}
-{"line":4,"op":"alloc","id":4,"waits":1}
+{"line":2,"op":"alloc","id":2,"waits":0,"reason":"too-few-free"}
+{"line":3,"op":"alloc","id":3,"waits":1,"reason":"not-its-turn"}
+{"line":4,"op":"alloc","id":4,"waits":1,"reason":"not-its-turn"}
 {"line":4,"op":"lease-ended","id":1,"released":12}
 {"line":4,"op":"grant","id":2,"granted":[{"x":0,"y":0,"w":4,"h":4}]}
 {"line":5,"op":"lease","id":7,"error":"unknown-job"}
 {"line":6,"op":"lease","id":2,"leased":3}
 {"line":6,"op":"lease-ended","id":4,"released":0}
-{"line":7,"op":"alloc","id":5,"waits":1}
+{"line":7,"op":"alloc","id":5,"waits":1,"reason":"not-its-turn"}
 {"line":8,"op":"lease","id":3,"leased":1}
 {"line":9,"op":"lease","id":3,"leased":0}
 {"line":9,"op":"lease-ended","id":2,"released":16}

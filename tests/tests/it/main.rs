@@ -31,6 +31,7 @@ mod partitions;
 mod pauses;
 mod pods;
 mod random_operations;
+mod reasons;
 #[cfg(feature = "host-sim")]
 mod reference_log;
 mod requeue;

@@ -6,6 +6,7 @@ mod folding;
 mod largest;
 mod placements;
 mod presets;
+mod reasons;
 
 use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{Allocator, Block, Description as Described, Flags, Request, Slice, StrategyKind};

@@ -443,6 +443,17 @@ impl World<'_> {
                 };
                 self.script.operation("Y", expected);
             }
+            18 if self.below(3) > 0 => {
+                let expected = match self.controller.why(JobId(job), None) {
+                    Ok(why) => {
+                        let reason = why.reason.map_or(0, |reason| reason as u32 + 1);
+                        let numbers = [reason, why.ahead, why.needs, why.free, why.faulty];
+                        Ok(numbers.map(|number| number.to_string()).join(" "))
+                    }
+                    Err(refused) => Err(error(refused)),
+                };
+                self.script.operation(format!("W {job}"), expected);
+            }
             18 => self.statistics(),
             _ if self.below(40) == 0 => {
                 self.change(&Change::Reset, "Z");

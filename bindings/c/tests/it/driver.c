@@ -280,6 +280,7 @@ static void carry_out(char operation) {
   meshalloc_block named;
   meshalloc_request wanted;
   meshalloc_largest largest;
+  meshalloc_why why;
   uint32_t job, from, room;
   uint64_t lease;
   size_t index;
@@ -381,6 +382,13 @@ static void carry_out(char operation) {
     break;
   case 'Y':
     print_largest(meshalloc_controller_largest(controller, &largest), &largest);
+    break;
+  case 'W':
+    job = (uint32_t)next();
+    if (print(meshalloc_controller_why(controller, job, &why))) {
+      printf(" %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32, why.ahead, why.needs, why.free,
+             why.faulty);
+    }
     break;
   case 'X':
     move();

@@ -12,7 +12,7 @@ use meshalloc::{Description, Grid, Mesh, SchedulerKind, StrategyForm, StrategyKi
 use meshalloc_c::{SIZES_32, SIZES_64, Sizes, numbers_of};
 
 /// The types, in snake case behind a prefix in C.
-const TYPES: [&str; 17] = [
+const TYPES: [&str; 18] = [
     "Allocation",
     "Allocator",
     "Block",
@@ -30,9 +30,10 @@ const TYPES: [&str; 17] = [
     "Scheduler",
     "Statistics",
     "Strategy",
+    "Why",
 ];
 /// More types, and constants.
-const OTHERS: [&str; 15] = [
+const OTHERS: [&str; 25] = [
     "Write",
     "ALIGNMENT",
     "CHIPS",
@@ -46,6 +47,16 @@ const OTHERS: [&str; 15] = [
     "PART_MAX",
     "PROCESSOR_BUSY",
     "PROCESSOR_FAULTY",
+    "REASON_BEHIND_RESERVATION",
+    "REASON_FAULTS",
+    "REASON_FRAGMENTED",
+    "REASON_NEVER_FITS",
+    "REASON_NONE",
+    "REASON_NOT_ITS_TURN",
+    "REASON_RING_NOT_FREE",
+    "REASON_TABLE_FULL",
+    "REASON_TOO_FEW_FREE",
+    "REASON_UNTRIED",
     "RING",
     "RINGS",
 ];

@@ -263,6 +263,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Backend for InProcess<'_, S, D> {
 
     fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError> {
         match (query, self.make.largest) {
+            (Query::Why { job }, _) => Ok(self.controller.why(*job, None).map(Answer::Why)),
             (Query::Largest, None) => Err(BackendError::NoLargest),
             (Query::Largest, Some(largest)) => Ok(largest(&mut self.controller)),
             _ => Ok(self.controller.view().answer(query)),

@@ -1,10 +1,10 @@
 //! Why a job waits: [`Reason`].
 
 use std::fmt;
-use std::num::NonZeroU64;
 use std::ops::Range;
 
-use meshalloc::{ConfigureError, Description, Flags, JobId, Refusal, SchedulerKind, Ticks};
+pub use meshalloc::Reason as Cause;
+use meshalloc::{ConfigureError, Description, JobId, Refusal, Request, Waits};
 use serde::{Serialize, Serializer};
 
 use super::twin::Twin;
@@ -55,6 +55,8 @@ pub enum Reason {
     },
     /// It fits, and the scheduler did not try it yet: it does at the next arrival or departure.
     Untried,
+    /// There is no room for its blocks.
+    TableFull,
 }
 
 fn name<S: Serializer>(refusal: &Refusal, serializer: S) -> Result<S::Ok, S::Error> {
@@ -99,60 +101,7 @@ impl fmt::Display for Reason {
             Reason::Untried => {
                 f.write_str("it fits; the scheduler tries it when the next job arrives or ends")
             }
-        }
-    }
-}
-
-/// What kept a job waiting: the kind of a [`Reason`], or a full table. The discriminant is the
-/// place in [`Cause::ALL`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
-    /// [`Reason::NeverFits`].
-    NeverFits,
-    /// [`Reason::Faults`].
-    Faults,
-    /// [`Reason::NotItsTurn`].
-    NotItsTurn,
-    /// [`Reason::TooFewFree`].
-    TooFewFree,
-    /// [`Reason::RingNotFree`].
-    RingNotFree,
-    /// [`Reason::Fragmented`].
-    Fragmented,
-    /// [`Reason::BehindReservation`].
-    BehindReservation,
-    /// [`Reason::Untried`].
-    Untried,
-    /// The controller had no room for the job yet.
-    TableFull,
-}
-
-impl Cause {
-    /// All of them.
-    pub const ALL: [Cause; 9] = [
-        Cause::NeverFits,
-        Cause::Faults,
-        Cause::NotItsTurn,
-        Cause::TooFewFree,
-        Cause::RingNotFree,
-        Cause::Fragmented,
-        Cause::BehindReservation,
-        Cause::Untried,
-        Cause::TableFull,
-    ];
-
-    /// Its name in files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Cause::NeverFits => "never-fits",
-            Cause::Faults => "faults",
-            Cause::NotItsTurn => "not-its-turn",
-            Cause::TooFewFree => "too-few-free",
-            Cause::RingNotFree => "ring-not-free",
-            Cause::Fragmented => "fragmented",
-            Cause::BehindReservation => "behind-reservation",
-            Cause::Untried => "untried",
-            Cause::TableFull => "table-full",
+            Reason::TableFull => f.write_str("the controller has no room for its blocks"),
         }
     }
 }
@@ -169,6 +118,7 @@ impl Reason {
             Reason::Fragmented { .. } => Cause::Fragmented,
             Reason::BehindReservation { .. } => Cause::BehindReservation,
             Reason::Untried => Cause::Untried,
+            Reason::TableFull => Cause::TableFull,
         }
     }
 }
@@ -216,71 +166,93 @@ impl Situation<'_> {
         let refusals = waiting.iter().map(|waiting| &waiting.request).map(never);
         let refusals: Vec<_> = refusals.collect();
         twin.fail(&self.faulty);
-        let absent = self.description.map_or(0, Description::absent_processors);
-        let faulty = self.faulty.len() as u32 - absent;
-        let mut fits = |waiting: &Waiting| faulty == 0 || twin.allocator.fits(&waiting.request);
-        let is_blocked: Vec<_> = waiting.iter().map(|waiting| !fits(waiting)).collect();
+        let is_any_faulty = self.faulty_len() > 0;
+        let mut fits = |waiting: &Waiting| !is_any_faulty || twin.allocator.fits(&waiting.request);
+        let fits_alone: Vec<_> = waiting.iter().map(&mut fits).collect();
         self.running.iter().for_each(|job| twin.hold(&job.blocks));
-        let before = self.tried_before();
-        let known = refusals.into_iter().zip(is_blocked);
-        let reasons = places.zip(known).map(|(place, known)| match known {
-            (Some(refusal), _) => Reason::NeverFits { refusal },
-            (None, true) => Reason::Faults { faulty },
-            (None, false) => match before[place] {
-                0 => self.at_its_turn(place, &mut twin),
-                ahead => Reason::NotItsTurn { ahead },
-            },
+        let known = refusals.into_iter().zip(fits_alone);
+        let reasons = places.zip(known).map(|(place, (never, fits_alone))| {
+            let mut known = Known {
+                situation: self,
+                twin: &mut twin,
+                place,
+                never,
+                fits_alone,
+            };
+            let cause = Cause::of(&self.waiting[place].request, &mut known);
+            known.in_words(cause)
         });
         Ok(reasons.collect())
     }
+}
 
-    /// Why the job at this place of the queue does not run now, though its turn has come.
-    fn at_its_turn(&self, place: usize, twin: &mut Twin<'_>) -> Reason {
-        let request = &self.waiting[place].request;
-        let needs = twin.allocator.demand(request).unwrap_or(u32::MAX);
-        let free = twin.allocator.occupancy().free();
-        let ahead = place as u32;
-        if needs > free {
-            Reason::TooFewFree { needs, free }
-        } else if twin.allocator.fits(request) {
-            match self.configuration.scheduler {
-                SchedulerKind::Easy { .. } | SchedulerKind::Conservative if ahead > 0 => {
-                    Reason::BehindReservation { ahead }
-                }
-                _ => Reason::Untried,
-            }
-        } else if request.flags.intersects(Flags::ALL_RINGS)
-            && twin
-                .allocator
-                .fits(&request.with_flags(request.flags - Flags::ALL_RINGS))
-        {
-            Reason::RingNotFree
-        } else {
-            Reason::Fragmented { needs, free }
+impl Situation<'_> {
+    /// The number of faulty processors, without those that are absent.
+    fn faulty_len(&self) -> u32 {
+        let absent = self.description.map_or(0, Description::absent_processors);
+        self.faulty.len() as u32 - absent
+    }
+}
+
+/// What is known of the job at a place of the queue.
+struct Known<'s, 'm> {
+    situation: &'s Situation<'s>,
+    /// Its processors are busy as those of the controller.
+    twin: &'s mut Twin<'m>,
+    place: usize,
+    never: Option<Refusal>,
+    fits_alone: bool,
+}
+
+impl Known<'_, '_> {
+    /// The reason with the numbers that it is about.
+    fn in_words(&mut self, cause: Cause) -> Reason {
+        let request = &self.situation.waiting[self.place].request;
+        let needs = self.twin.allocator.demand(request).unwrap_or(u32::MAX);
+        let free = self.twin.allocator.occupancy().free();
+        let ahead = self.place as u32;
+        match cause {
+            Cause::NeverFits => Reason::NeverFits {
+                refusal: self.never.unwrap_or(Refusal::NeverFits),
+            },
+            Cause::Faults => Reason::Faults {
+                faulty: self.situation.faulty_len(),
+            },
+            Cause::NotItsTurn => Reason::NotItsTurn {
+                ahead: self.before(),
+            },
+            Cause::TooFewFree => Reason::TooFewFree { needs, free },
+            Cause::RingNotFree => Reason::RingNotFree,
+            Cause::BehindReservation => Reason::BehindReservation { ahead },
+            Cause::Untried => Reason::Untried,
+            Cause::TableFull => Reason::TableFull,
+            _ => Reason::Fragmented { needs, free },
         }
     }
+}
 
-    /// For each place of the queue the number of waiting jobs that all have to be granted before
-    /// the scheduler tries the job there.
-    fn tried_before(&self) -> Vec<u32> {
-        let places = 0..self.waiting.len();
-        match self.configuration.scheduler {
-            SchedulerKind::Fcfs => places.map(|place| place as u32).collect(),
-            SchedulerKind::ShortestJobFirst { .. } => {
-                let estimate = |&place: &usize| {
-                    let estimate = self.waiting[place].request.estimate;
-                    estimate.map_or(Ticks::MAX, NonZeroU64::get)
-                };
-                let mut order: Vec<_> = places.collect();
-                order.sort_by_key(estimate);
-                let mut before = vec![0; order.len()];
-                for (count, place) in (0..).zip(order) {
-                    before[place] = count;
-                }
-                before
-            }
-            // The others try jobs behind one that does not fit.
-            _ => vec![0; places.len()],
-        }
+impl Waits for Known<'_, '_> {
+    fn never(&mut self) -> Option<Refusal> {
+        self.never
+    }
+
+    fn fits_alone(&mut self) -> bool {
+        self.fits_alone
+    }
+
+    fn before(&mut self) -> u32 {
+        let waiting = &self.situation.waiting;
+        let own = (self.place as u32, waiting[self.place].request.estimate);
+        let estimates = waiting.iter().map(|waiting| waiting.request.estimate);
+        let scheduler = self.situation.configuration.scheduler;
+        scheduler.before(own, estimates)
+    }
+
+    fn is_behind_reservations(&mut self) -> bool {
+        self.situation.configuration.scheduler.reserves() && self.place > 0
+    }
+
+    fn attempt(&mut self, request: &Request) -> Result<(), Refusal> {
+        self.twin.allocator.attempt(request)
     }
 }

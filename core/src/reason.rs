@@ -1,0 +1,128 @@
+//! Why a job waits: [`Reason`], and the one rule that decides it ([`Reason::of`]).
+
+use crate::error::Refusal;
+use crate::request::{Flags, JobId, Request};
+use crate::wire::wire;
+
+/// Defines [`Reason`]: each with its name in files.
+macro_rules! reasons {
+    ($($(#[$meta:meta])* $reason:ident = $name:literal;)*) => {
+        wire! {
+            /// Why a job waits. The number on the wire is the place in [`Reason::ALL`].
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+            #[non_exhaustive]
+            pub enum Reason {
+                $($(#[$meta])* $reason,)*
+            }
+        }
+
+        impl Reason {
+            /// Every reason, in the order of declaration.
+            pub const ALL: [Reason; [$(Reason::$reason),*].len()] = [$(Reason::$reason),*];
+
+            /// The name in files.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Reason::$reason => $name,)*
+                }
+            }
+        }
+    };
+}
+
+reasons! {
+    /// It does not fit an empty machine whose processors all work: its shape is illegal or larger
+    /// than the machine, or no place has the rings that it demands. A controller refuses such a
+    /// request, so none of its jobs waits for this.
+    NeverFits = "never-fits";
+    /// It does not fit as long as the faulty processors do not work, even when all other jobs have
+    /// ended.
+    Faults = "faults";
+    /// The scheduler tries other jobs first.
+    NotItsTurn = "not-its-turn";
+    /// Fewer processors are free than it needs.
+    TooFewFree = "too-few-free";
+    /// It would fit if it did not demand rings.
+    RingNotFree = "ring-not-free";
+    /// Enough processors are free, and the strategy finds no place among them.
+    Fragmented = "fragmented";
+    /// It fits, and would delay a job ahead of it that has a reservation.
+    BehindReservation = "behind-reservation";
+    /// It fits, and the scheduler has not come to it yet: it does at the next arrival or departure.
+    Untried = "untried";
+    /// There is no room for its blocks, or the table of jobs had no room for the job yet.
+    TableFull = "table-full";
+}
+
+wire! {
+    /// Why a job waits, and what the reason is about.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct WhyReport {
+        /// The job.
+        pub job: JobId,
+        /// Why it waits; `None` if it runs.
+        pub reason: Option<Reason>,
+        /// Jobs before it in the queue.
+        pub ahead: u32,
+        /// The free processors that it needs, at least; if it runs, those that it holds.
+        pub needs: u32,
+        /// Processors neither held nor faulty.
+        pub free: u32,
+        /// Faulty processors, without those that are absent.
+        pub faulty: u32,
+    }
+}
+
+/// What the rule asks about a waiting job, wherever the answers come from.
+pub trait Waits {
+    /// Why it could not be granted on an empty machine whose processors all work.
+    fn never(&mut self) -> Option<Refusal>;
+
+    /// Whether it would fit if no other job ran.
+    fn fits_alone(&mut self) -> bool;
+
+    /// How many waiting jobs all have to be granted before the scheduler tries this one
+    /// ([`SchedulerKind::before`](crate::SchedulerKind::before)).
+    fn before(&mut self) -> u32;
+
+    /// Whether a job ahead of it may hold a reservation.
+    fn is_behind_reservations(&mut self) -> bool;
+
+    /// Whether this request, which is the job's or the same without rings, would be granted now if
+    /// it were tried.
+    ///
+    /// # Errors
+    ///
+    /// Why not.
+    fn attempt(&mut self, request: &Request) -> Result<(), Refusal>;
+}
+
+impl Reason {
+    /// Why a job with this request waits. The reasons are looked for in the order in which they are
+    /// declared: a job that is larger than the machine is not said to wait for its turn.
+    pub fn of(request: &Request, job: &mut impl Waits) -> Reason {
+        if job.never().is_some() {
+            return Reason::NeverFits;
+        }
+        if !job.fits_alone() {
+            return Reason::Faults;
+        }
+        if job.before() > 0 {
+            return Reason::NotItsTurn;
+        }
+        match job.attempt(request) {
+            Ok(()) if job.is_behind_reservations() => Reason::BehindReservation,
+            Ok(()) => Reason::Untried,
+            Err(Refusal::TooFewFree) => Reason::TooFewFree,
+            Err(Refusal::TableFull) => Reason::TableFull,
+            Err(_) if request.flags.intersects(Flags::ALL_RINGS) => {
+                let flags = request.flags.difference(Flags::ALL_RINGS);
+                match job.attempt(&request.with_flags(flags)) {
+                    Ok(()) => Reason::RingNotFree,
+                    Err(_) => Reason::Fragmented,
+                }
+            }
+            Err(_) => Reason::Fragmented,
+        }
+    }
+}
