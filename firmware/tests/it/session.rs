@@ -231,14 +231,21 @@ fn compare(seed: u64, faults: Faults, count: usize, kind: Kind) -> Seen {
         let change = match command {
             Command::Change(change) => change,
             Command::Query(query) => {
-                let mut ask = || match client.query(query) {
+                let query = match (*query, reference.jobs().queue().head()) {
+                    // Most names are of no job that waits.
+                    (Query::Why { .. }, Some(head)) => Query::Why {
+                        job: reference.jobs().get(head).id(),
+                    },
+                    (query, _) => query,
+                };
+                let mut ask = || match client.query(&query) {
                     // While it makes attempts.
                     Ok(Err(Error::Busy { .. })) => None,
                     answer => Some(answer),
                 };
                 let answer = (0..50).find_map(|_| ask()).expect("its work ends");
                 let answer = answer.unwrap_or_else(|error| panic!("{context}: {error}"));
-                assert_eq!(answer, reference.answer(query, None), "{context}");
+                assert_eq!(answer, reference.answer(&query, None), "{context}");
                 let is_waiting = |report: &WhyReport| report.reason.is_some();
                 seen.reasons +=
                     u32::from(matches!(&answer, Ok(Answer::Why(report)) if is_waiting(report)));
@@ -289,7 +296,7 @@ fn on_a_good_line_every_reply_equals_the_one_in_process() {
         }
         assert_eq!((all.retries, all.happened), (0, [0; 6]));
         assert!(
-            all.grants > 500 && all.leases_ended > 50 && all.reasons > 3,
+            all.grants > 500 && all.leases_ended > 50 && all.reasons > 20,
             "{kind:?}: {all:?}"
         );
     }
@@ -319,7 +326,7 @@ fn on_a_bad_line_every_reply_equals_the_one_in_process() {
             "the faults did not bite: {all:?}"
         );
         assert!(
-            all.grants > 500 && all.leases_ended > 50 && all.reasons > 3,
+            all.grants > 500 && all.leases_ended > 50 && all.reasons > 20,
             "{kind:?}: {all:?}"
         );
     }

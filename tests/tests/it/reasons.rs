@@ -2,7 +2,9 @@
 //! random states. Asking changes nothing, and pauses.
 
 use std::cell::Cell;
+use std::num::NonZeroU64;
 
+use meshalloc::jobs::JobSlot;
 use meshalloc::message::WhyReport;
 use meshalloc::{
     Answer, Controller, Error, Flags, Grid, JobId, NodeId, Pauses, Query, Reason, Request,
@@ -43,11 +45,7 @@ fn expected(controller: &Controller<'_>, place: usize, needs: u32, fits: Fits<'_
         return Reason::Faults;
     }
     let scheduler = controller.configuration().scheduler;
-    let ticks = |at: usize| {
-        queue[at]
-            .estimate
-            .map_or(u64::MAX, |estimate| estimate.get())
-    };
+    let ticks = |at: usize| queue[at].estimate.map_or(u64::MAX, NonZeroU64::get);
     let tries_before = |other: usize| match scheduler {
         SchedulerKind::Fcfs => other < place,
         SchedulerKind::ShortestJobFirst { .. } => (ticks(other), other) < (ticks(place), place),
@@ -90,7 +88,7 @@ pub(crate) fn compare(
         let (occupancy, queue) = (controller.occupancy(), controller.jobs().queue());
         let (free, faulty) = (occupancy.free(), occupancy.faulty_count());
         let waiting: Vec<JobId> = queue.slots().map(|slot| queue.get(slot).id()).collect();
-        let running: Vec<JobId> = controller.jobs().running().map(|job| job.id()).collect();
+        let running: Vec<JobId> = controller.jobs().running().map(JobSlot::id).collect();
         for (place, &job) in waiting.iter().enumerate() {
             let slot = controller.jobs().find(job).expect("it waits");
             let request = *controller.jobs().get(slot).request();
