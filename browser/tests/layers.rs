@@ -40,8 +40,8 @@ type Row = BTreeMap<String, String>;
 /// Writes the page, and returns the jobs of the same run.
 fn page(folder: &Path, scenario: &str) -> Vec<Row> {
     fs::write(folder.join("pod.toml"), POD).unwrap();
-    host_sim(folder, &format!("view {scenario} --output view.html"));
-    let line = format!("run {scenario} --replications 1 --jobs-output jobs.csv");
+    host_sim(folder, &format!("view {scenario} -o view.html"));
+    let line = format!("run {scenario} --replications 1 -o jobs.csv");
     host_sim(folder, &line);
     let mut reader = csv::Reader::from_path(folder.join("jobs.csv")).unwrap();
     reader.deserialize().map(Result::unwrap).collect()

@@ -16,7 +16,7 @@ fn paper_ours_and_verdict_are_within_the_window_at_400_and_at_1400_pixels() {
     let folder = tempfile::tempdir().unwrap();
     host_sim(
         folder.path(),
-        "reproduce chuang-wu --figure 2 --replications 10 --output o",
+        "reproduce chuang-wu --figure 2 --replications 10 --save o",
     );
     for width in [400, 1400] {
         let page = folder.path().join("o/chuang-wu.html");

@@ -103,7 +103,7 @@ const SCENARIO: &str =
     "--mesh 16x16 --strategy ff,as,mbs --load .7 --jobs 1500 --warmup 0 --seed 4";
 
 fn page(folder: &Path, scenario: &str) -> String {
-    let line = format!("view {scenario} --output o/view.html");
+    let line = format!("view {scenario} -o o/view.html");
     let said = host_sim(folder, &line);
     assert!(said.starts_with("view: o/view.html, "), "{said}");
     fs::read_to_string(folder.join("o/view.html")).unwrap()
@@ -116,7 +116,7 @@ type Row = BTreeMap<String, String>;
 fn the_page_shows_at_any_time_the_jobs_that_the_run_has_then() {
     let folder = tempfile::tempdir().unwrap();
     page(folder.path(), SCENARIO);
-    let line = format!("run {SCENARIO} --replications 1 --jobs-output jobs.csv");
+    let line = format!("run {SCENARIO} --replications 1 -o jobs.csv");
     host_sim(folder.path(), &line);
     let mut reader = csv::Reader::from_path(folder.path().join("jobs.csv")).unwrap();
     let rows: Vec<Row> = reader.deserialize().map(Result::unwrap).collect();
@@ -627,7 +627,7 @@ fn a_point_of_a_job_has_the_coordinates_of_one_of_its_processors() {
         ),
     ] {
         page(folder.path(), options);
-        let line = format!("run {options} --replications 1 --jobs-output jobs.csv");
+        let line = format!("run {options} --replications 1 -o jobs.csv");
         host_sim(folder.path(), &line);
         let mut reader = csv::Reader::from_path(folder.path().join("jobs.csv")).unwrap();
         let rows: Vec<Row> = reader.deserialize().map(Result::unwrap).collect();
@@ -794,7 +794,7 @@ fn failures_are_shown_and_jobs_that_touch_differ_in_colour() {
              --failures events.csv --restart {restart}"
         );
         page(folder.path(), &scenario);
-        let line = format!("run {scenario} --replications 1 --jobs-output jobs.csv");
+        let line = format!("run {scenario} --replications 1 -o jobs.csv");
         host_sim(folder.path(), &line);
         let mut reader = csv::Reader::from_path(folder.path().join("jobs.csv")).unwrap();
         let rows: Vec<Row> = reader.deserialize().map(Result::unwrap).collect();

@@ -30,7 +30,8 @@ use crate::line::LineBackends;
 use crate::list;
 use crate::log::{self, LogStatisticsArgs};
 use crate::map::layout::Plan;
-use crate::map::{Map, PictureArgs, Snapshot};
+use crate::map::{Map, PictureFile, Show, Snapshot};
+use crate::outputs;
 use crate::printable::Printable;
 use crate::progress::Bar;
 use crate::replay::{self, Interruptible, ReplayError, Waiting};
@@ -88,7 +89,8 @@ const FEW: &[&str] = &[
     "save",
     "format",
     "metrics",
-    "plot",
+    "files",
+    "draw",
     "output",
     "count",
     "quiet",
@@ -236,7 +238,7 @@ On several machines that share FOLDER, each runs one shard:
 const VIEW_EXAMPLES: &str = "\
 Examples:
   host-sim view --mesh 64x64 --strategy ff,as,fsl --load .5 --jobs 4000
-  host-sim view --mesh 10x10 --log log.swf.gz --strategy ff,as,fsl --output log.html
+  host-sim view --mesh 10x10 --log log.swf.gz --strategy ff,as,fsl -o log.html
 
 A scenario file is TOML; its keys are the options above without the dashes, except --scenario,
 --output and --replace. A file for run works, too. These keys are ignored: replications,
@@ -288,12 +290,14 @@ struct ReplayArgs {
     #[command(flatten)]
     settings: Given<Self>,
 
-    /// Also draw which job holds which processors at the end of the file
-    #[arg(long, value_name = "map", value_parser = ["map"], help_heading = "Map")]
-    plot: Option<String>,
+    /// Also draw which job holds which processors at the end of the file, into this file (SVG); its
+    /// folder is made if it does not exist
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Map")]
+    output: Option<PathBuf>,
 
-    #[command(flatten, next_help_heading = "Map")]
-    picture: PictureArgs,
+    /// The same on the terminal
+    #[arg(long, value_name = "map", value_parser = ["map"], help_heading = "Map")]
+    draw: Option<String>,
 
     #[command(flatten)]
     replace: ReplaceArgs,
@@ -523,13 +527,25 @@ fn replay_file(args: &ReplayArgs, quiet: bool, output: &mut impl Write) -> Resul
     let description = description.map(|description| &description.description);
     // A picture between the objects would be in the way of a program that reads them.
     let for_people = quiet || io::stdout().is_terminal();
-    let plot = args.plot.as_deref();
-    let picture = args.picture.path(plot);
     file::distinct(&[
         ("OPS", Some(&args.operations)),
-        ("--plot-output", picture.as_deref()),
+        ("--output", args.output.as_deref()),
     ])?;
-    let show = args.picture.show(plot, for_people, args.replace)?;
+    let file = args.output.as_deref();
+    let file = file.map(|path| {
+        outputs::check_only(path, false)?;
+        PictureFile::open(path, args.replace)
+    });
+    let file = file.transpose()?;
+    if args.draw.is_some() && file.is_none() && !for_people {
+        let reason = "--draw map requires --output FILE.svg, or --quiet: objects are printed";
+        return Err(reason.to_owned().into());
+    }
+    let is_drawn = file.is_some() || args.draw.is_some();
+    let show = Show {
+        file,
+        on_terminal: for_people,
+    };
     let (name, mut input) = open(&args.operations, machine)?;
     let configuration = Configuration {
         machine,
@@ -562,7 +578,7 @@ fn replay_file(args: &ReplayArgs, quiet: bool, output: &mut impl Write) -> Resul
         outcome = Some(replay::replay(
             &name, input, machine, waiting, backend, objects,
         ));
-        if show.is_some() {
+        if is_drawn {
             snapshot = Some(Snapshot::read(backend, Plan::of(machine, description)));
         }
     });
@@ -580,7 +596,7 @@ fn replay_file(args: &ReplayArgs, quiet: bool, output: &mut impl Write) -> Resul
         _ => {}
     }
     output.flush()?;
-    let (Some(show), Some(snapshot)) = (show, snapshot) else {
+    let Some(snapshot) = snapshot else {
         return Ok(());
     };
     let shown = snapshot.map_err(Failure::from).and_then(|snapshot| {
@@ -593,7 +609,7 @@ fn replay_file(args: &ReplayArgs, quiet: bool, output: &mut impl Write) -> Resul
         };
         show.maps(&[map], &format!("at the end of {name}"), output)
     });
-    shown.map_err(|failure| failure.after_results(&"--plot map"))
+    shown.map_err(|failure| failure.after_results(&"--draw map"))
 }
 
 /// The operations of the file, or of standard input for `-`, which can be read, and their name.

@@ -2,12 +2,9 @@
 //! picture.
 
 use std::io::Write;
-use std::path::PathBuf;
 
-use clap::builder::ValueHint;
 use clap::{Arg, Args};
 
-use crate::completion::{Known, metrics};
 use crate::failure::Failure;
 use crate::settings::{Given, Takes};
 use crate::study::command::{Preset, StudyArgs};
@@ -27,14 +24,6 @@ pub struct CompareArgs {
 
     #[command(flatten)]
     study: StudyArgs,
-
-    /// Also draw a metric over the load (SVG); the folder is made if it does not exist
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    output: Option<PathBuf>,
-
-    /// The metric that the picture shows over the load; `host-sim list metrics` lists them
-    #[arg(long, value_name = "METRIC", value_parser = Known { parser: names::metric, values: metrics() }, hide_possible_values = true, default_value = Metric::WaitingDelay.name())]
-    draw: Metric,
 }
 
 /// All settings but those of a board.
@@ -98,8 +87,7 @@ pub(crate) fn compare(args: &CompareArgs, output: &mut dyn Write) -> Result<(), 
     given.default("compare", "scheduler", &["fcfs", "easy"]);
     let preset = Preset {
         fill: &fill,
-        draw: args.draw,
-        picture: args.output.as_deref(),
+        draw: Metric::WaitingDelay,
         table: None,
         answer: Some(&|study, measured, output| write_answer(args, study, measured, output)),
     };

@@ -1,13 +1,11 @@
 //! Files as a whole: at any time a reader of a regular file finds the old content or the new one.
 
-use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use meshalloc_sim::wording::any_of;
 use tempfile::NamedTempFile;
 
 use crate::html;
@@ -95,6 +93,8 @@ const FOREIGN: &str =
 /// What the program writes, by which it knows a file of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Product {
+    /// Results (CSV or JSON).
+    Results,
     /// A picture (SVG).
     Picture,
     /// A page (HTML).
@@ -112,6 +112,11 @@ impl Product {
     /// Texts of which one is at the beginning of every such file, and of no other.
     const fn marks(self) -> &'static [&'static str] {
         match self {
+            Product::Results => &[
+                "strategy,metric,mean,low,high,",
+                "_low,",
+                "{\n  \"program\": \"host-sim\"",
+            ],
             Product::Picture => {
                 &["0\" xmlns=\"http://www.w3.org/2000/svg\">\n<rect x=\"0\" y=\"0\" "]
             }
@@ -148,16 +153,9 @@ fn is_special(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|known| !known.is_file())
 }
 
-/// Whether [`write`] can be expected to succeed, asked before the work; makes the folder. A file of
-/// the name `-` is taken for a mistake. One that the program did not write stays, unless such files
-/// are to be replaced.
+/// Whether [`write`] can be expected to succeed, asked before the work; makes the folder. One that
+/// the program did not write stays, unless such files are to be replaced.
 pub(crate) fn check(path: &Path, product: Product, replace: ReplaceArgs) -> io::Result<()> {
-    if path == Path::new("-") {
-        return Err(io::Error::new(
-            ErrorKind::InvalidInput,
-            "it does not stand for standard output here (expected the name of a file)",
-        ));
-    }
     check_own(path, product, replace)?;
     match fs::metadata(path) {
         Ok(known) if known.is_dir() => Err(ErrorKind::IsADirectory.into()),
@@ -169,24 +167,6 @@ pub(crate) fn check(path: &Path, product: Product, replace: ReplaceArgs) -> io::
             Ok(())
         }
     }
-}
-
-/// Whether a file's name says what is written into it: it has one of these endings, or none.
-/// `what`, such as "the picture is SVG", is for the error.
-pub(crate) fn check_ending(path: &Path, what: &str, endings: &[&str]) -> Result<(), String> {
-    let is_known = |ending: &OsStr| {
-        endings
-            .iter()
-            .any(|known| ending.eq_ignore_ascii_case(known))
-    };
-    if path.extension().is_none_or(is_known) {
-        return Ok(());
-    }
-    let endings = any_of(endings.iter().map(|ending| format!(".{ending}")));
-    let path = path.display();
-    Err(format!(
-        "{path}: {what} (expected the ending {endings}, or none)"
-    ))
 }
 
 /// Whether the files of these options are different ones: of two that are the same, one would take

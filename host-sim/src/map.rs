@@ -23,7 +23,7 @@ pub mod snapshot;
 pub mod svg;
 pub mod terminal;
 
-pub(crate) use show::{NO_LINKS, PictureArgs, PictureFile};
+pub(crate) use show::{NO_LINKS, PictureFile, Show};
 pub use snapshot::{MapJob, Snapshot};
 pub use svg::LinkMap;
 
@@ -227,7 +227,7 @@ pub(crate) fn check(moment: MapMoment, experiment: &Experiment) -> Result<(), St
     let measured = measured.map_err(|error| error.on_command_line())?;
     match measured.needed() {
         jobs if count > jobs.into() => Err(format!(
-            "--plot {moment}: a run has {} (expected map:jobs=N, N from 1 to {jobs})",
+            "--draw {moment}: a run has {} (expected map:jobs=N, N from 1 to {jobs})",
             counted(jobs, "job")
         )),
         _ => Ok(()),

@@ -64,8 +64,6 @@ impl<'e> JobsFile<'e> {
         replace: ReplaceArgs,
         experiment: &'e Experiment,
     ) -> Result<Self, String> {
-        let what = "the jobs are written as a table (CSV) or a log (SWF)";
-        file::check_ending(path, what, &["csv", "swf"])?;
         let ending = path.extension().and_then(|ending| ending.to_str());
         let is_log = ending.is_some_and(|ending| ending.eq_ignore_ascii_case("swf"));
         let form = if is_log { Form::Log } else { Form::Table };
@@ -75,7 +73,7 @@ impl<'e> JobsFile<'e> {
         if is_log && !is_one_run {
             let path = path.display();
             return Err(format!(
-                "--jobs-output {path}: a log has the jobs of one run (expected one --strategy and \
+                "--output {path}: a log has the jobs of one run (expected one --strategy and \
                  --replications 1, or a table, with the ending .csv)"
             ));
         }

@@ -97,9 +97,10 @@ pub struct ReproduceArgs {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     traces: Option<PathBuf>,
 
-    /// The folder of the results; it is made if it does not exist [default: out/PAPER]
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    output: Option<PathBuf>,
+    /// The folder of the results, made if it does not exist; after an interruption the same command
+    /// goes on from it [default: out/PAPER]
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    save: Option<PathBuf>,
 
     /// Replace the results of another command in that folder, and files that host-sim did not write
     #[arg(long)]
@@ -271,7 +272,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
     }
     let left_out: Vec<String> = left_out.into_iter().map(|(_, reason)| reason).collect();
     let default = || Path::new("out").join(&paper_file.name);
-    let folder = args.output.clone().unwrap_or_else(default);
+    let folder = args.save.clone().unwrap_or_else(default);
     let made = fs::create_dir_all(&folder);
     made.map_err(|error| format!("{}: cannot make the folder: {error}", folder.display()))?;
 
@@ -466,7 +467,7 @@ fn check_folder(
         Ok(known) => match known.lines().next().unwrap_or_default() {
             known if known == command => Ok(()),
             known => Err(format!(
-                "{}: the folder has the results of `{known}` (expected another --output, or --replace)",
+                "{}: the folder has the results of `{known}` (expected another --save, or --replace)",
                 record.display()
             )),
         },
@@ -474,7 +475,7 @@ fn check_folder(
             let mut files = files.iter().map(|name| folder.join(name));
             match files.find(|file| file.is_file()) {
                 Some(file) => Err(format!(
-                    "{}: is there, and no record of the command that wrote it (expected another --output, or --replace)",
+                    "{}: is there, and no record of the command that wrote it (expected another --save, or --replace)",
                     file.display()
                 )),
                 None => Ok(()),

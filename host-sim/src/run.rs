@@ -2,20 +2,16 @@
 
 use std::io::Write;
 use std::num::NonZero;
-use std::path::PathBuf;
-use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use clap::builder::ValueHint;
 use clap::{Arg, Args};
 use meshalloc::{Configuration, Description, StrategyKind};
 
-use crate::completion::Known;
 use crate::failure::{self, Failure};
-use crate::file;
 use crate::line::LineBackends;
-use crate::map::{self, LinkMap, PictureArgs, Plot};
+use crate::map::{self, LinkMap, Plot, Show};
+use crate::outputs::{OutputArgs, Outputs};
 use crate::plot::over_time;
 use crate::progress::Bar;
 use crate::records::JobsFile;
@@ -23,6 +19,7 @@ use crate::report::{self, Report, Timing};
 use crate::settings::{self, FileArgs, Format, Given, Takes, ThreadsArgs};
 use crate::study::command::ShowArgs;
 use crate::study::{KeepArgs, Measured, Study};
+use crate::view;
 use meshalloc_sim::backend::{Backend, BackendError, Backends, InProcessBackends};
 use meshalloc_sim::experiment::{self, Experiment, StrategyResult};
 use meshalloc_sim::history::Recording;
@@ -48,6 +45,9 @@ pub(crate) struct RunArgs {
     show: ShowArgs,
 
     #[command(flatten)]
+    outputs: OutputArgs,
+
+    #[command(flatten)]
     threads: ThreadsArgs,
 
     #[command(flatten)]
@@ -57,22 +57,6 @@ pub(crate) struct RunArgs {
     /// this process, in one thread unless --threads is given
     #[arg(long, help_heading = "Where and how")]
     search_time: bool,
-
-    /// Also write the request, processors and times of each measured job into a file. With the
-    /// ending .swf it is a log of one run in the Standard Workload Format; otherwise a table of all
-    /// strategies and replications, which evalys reads as its jobs.csv
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Where and how")]
-    jobs_output: Option<PathBuf>,
-
-    /// Also draw a picture of the first replication. map: which job holds which processors when the
-    /// last measured job arrives; map:SECONDS: at that time (cycles where jobs send messages);
-    /// map:jobs=N: when N jobs have been granted. links: the traffic on each link, for jobs that
-    /// send messages. timeline: processors in use and fragmented, and jobs that wait, over time
-    #[arg(long, value_name = "map[:WHEN]|links|timeline", value_parser = Known { parser: Plot::from_str, values: vec!["map", "links", "timeline"] }, hide_possible_values = true, help_heading = "Picture")]
-    plot: Option<Plot>,
-
-    #[command(flatten, next_help_heading = "Picture")]
-    picture: PictureArgs,
 }
 
 impl Takes for RunArgs {
@@ -86,15 +70,14 @@ pub(crate) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<(), Failure>
     let study = Study::new(args.options.over(args.file.path())?, &|_| Ok(()))?;
     let scenario = &study.cases[0].scenario;
     let experiment = &study.points[0].experiment;
-    args.check_one(&study)?;
-    let kind = args.plot.map(Plot::kind);
-    let picture = args.picture.path(kind);
-    let files = [
-        ("--scenario", args.file.path()),
-        ("--jobs-output", args.jobs_output.as_deref()),
-        ("--plot-output", picture.as_deref()),
-    ];
-    file::spare(&study.files(), &files)?;
+    let replace = args.keep.replace;
+    let mut outputs = args
+        .outputs
+        .open(&study.files(), args.file.path(), replace)?;
+    args.check_one(&study, &outputs)?;
+    let plot = outputs.plot();
+    let drawn = outputs.metric(study.metrics()[0]);
+    study.check_drawn(drawn)?;
     let threads = args.threads.count;
     let endpoint = settings::endpoint_of(scenario)?;
     if threads.is_some() && endpoint.is_some() {
@@ -103,19 +86,26 @@ pub(crate) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<(), Failure>
     if args.search_time && endpoint.is_some() {
         return Err(SEARCH_TIME_NEEDS_IN_PROCESS.to_owned().into());
     }
-    if let Some(plot) = args.plot {
+    if let Some(plot) = plot {
         check_plot(plot, experiment)?;
     }
     let format = args.show.format.get();
     let on_terminal = format == Format::Table;
-    let show = args.picture.show(kind, on_terminal, args.keep.replace)?;
+    let show = match plot {
+        None => None,
+        Some(plot) => Some(Show::of(outputs.picture.take(), plot, on_terminal)?),
+    };
+    let page = outputs.page.as_deref();
+    let page = page.map(|path| view::Page::open(path, scenario, experiment, replace));
+    let page = page.transpose()?;
     let line = endpoint.map(|endpoint| LineBackends::open(&endpoint));
     let mut line = line.transpose().map_err(|error| error.to_string())?;
-    let jobs = args.jobs_output.as_deref();
-    let jobs = jobs.map(|path| JobsFile::open(path, args.keep.replace, experiment));
+    let jobs = outputs.jobs.as_deref();
+    let jobs = jobs.map(|path| JobsFile::open(path, replace, experiment));
     let jobs = jobs.transpose()?;
     let clock = Clock::default();
-    let recording = show.is_some().then(Recording::default);
+    let is_recorded = show.is_some() || page.is_some();
+    let recording = is_recorded.then(Recording::default);
     let bar = Bar::interruptible()?.recording(jobs.as_ref(), recording.as_ref());
     let measured = match &mut line {
         Some(line) => {
@@ -143,15 +133,7 @@ pub(crate) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<(), Failure>
     let Some(measured) = measured else {
         return Ok(());
     };
-    if study.points.len() > 1 || args.keep.save.is_some() {
-        study.show(&args.show, study.metrics(), &measured, output)?;
-        if let (true, Some(kept)) = (on_terminal, measured.kept) {
-            writeln!(output, "{kept}")?;
-        }
-        return measured
-            .incomplete
-            .map_or(Ok(()), |it| Err(Failure::Incomplete(it)));
-    }
+    let of_study = study.points.len() > 1 || args.keep.save.is_some();
     let (results, incomplete) = (&measured.results[0], &measured.incomplete);
     let runs = clock.runs();
     let timing = |result: &StrategyResult| {
@@ -183,64 +165,88 @@ pub(crate) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<(), Failure>
         timings: Some(&timings),
         incomplete: incomplete.as_ref(),
     };
-    match format {
-        Format::Json => report.json(output)?,
-        Format::Csv => study.show(&args.show, &[], &measured, output)?,
-        Format::Table => report.table(output)?,
+    let write = |format: Format, output: &mut dyn Write| match format {
+        Format::Json if !of_study => Ok(report.json(output)?),
+        Format::Table if !of_study => Ok(report.table(output)?),
+        _ => study.show_as(format, &args.show, study.metrics(), &measured, output),
+    };
+    write(format, output)?;
+    if let (true, Some(kept)) = (on_terminal, &measured.kept) {
+        writeln!(output, "{kept}")?;
     }
+    let written = outputs.write_results(&write);
     let recorded = jobs.as_ref().map_or(Ok(()), |jobs| jobs.finish(results));
     if let Some(mut incomplete) = measured.incomplete {
         if let Err(reason) = recorded {
-            incomplete.reason = format!("{}; --jobs-output: {reason}", incomplete.reason);
+            incomplete.reason = format!("{}; --output: {reason}", incomplete.reason);
         }
         return Err(Failure::Incomplete(incomplete));
     }
     let recorded = recorded.map_err(Failure::from);
-    recorded.map_err(|failure| failure.after_results(&"--jobs-output"))?;
-    if let (true, Some(path)) = (on_terminal, &args.jobs_output) {
-        writeln!(output, "\njobs: {}", path.display())?;
+    let done = written.and(recorded);
+    done.map_err(|failure| failure.after_results(&"--output"))?;
+    let jobs = outputs.jobs.iter();
+    let lines = jobs.map(|path| format!("jobs: {}", path.display()));
+    for line in outputs.lines().chain(lines).filter(|_| on_terminal) {
+        writeln!(output, "{line}")?;
     }
-    let Some((plot, show)) = args.plot.zip(show) else {
+    if let Some((file, metric)) = outputs.picture.as_ref().zip(drawn) {
+        let drawn = file.draw(&study.picture(metric, &measured));
+        drawn.map_err(|failure| failure.after_results(&"--output"))?;
+        if on_terminal {
+            writeln!(output, "{}", file.line("picture"))?;
+        }
+    }
+    if plot.is_none() && page.is_none() {
         return Ok(());
-    };
+    }
     let histories = recording
         .unwrap_or_default()
         .histories(experiment, results)?;
-    let subtitle = report::subtitle(scenario);
-    let drawn = match plot {
-        Plot::Map(moment) => {
-            let maps = map::maps(experiment, &histories, moment);
-            maps.map_err(Failure::from)
-                .and_then(|maps| show.maps(&maps, &subtitle, output))
+    if let Some((plot, show)) = plot.zip(show) {
+        let subtitle = report::subtitle(scenario);
+        let drawn = match plot {
+            Plot::Map(moment) => {
+                let maps = map::maps(experiment, &histories, moment);
+                maps.map_err(Failure::from)
+                    .and_then(|maps| show.maps(&maps, &subtitle, output))
+            }
+            Plot::Links => show.links(&map::link_maps(&histories), &subtitle, output),
+            Plot::Timeline => {
+                let drawn = over_time::timeline(&histories, &subtitle)?;
+                show.drawn(plot.kind(), &drawn, output)
+            }
+        };
+        drawn.map_err(|failure| failure.after_results(&format_args!("--draw {plot}")))?;
+    }
+    if let Some(page) = page {
+        let line = page.write(&histories);
+        let line = line.map_err(|failure| failure.after_results(&"--output"))?;
+        if on_terminal {
+            writeln!(output, "{line}")?;
         }
-        Plot::Links => show.links(&map::link_maps(&histories), &subtitle, output),
-        Plot::Timeline => {
-            let drawn = over_time::timeline(&histories, &subtitle)?;
-            show.drawn(plot.kind(), &drawn, output)
-        }
-    };
-    drawn.map_err(|failure| failure.after_results(&format_args!("--plot {plot}")))
+    }
+    Ok(())
 }
 
 impl RunArgs {
     /// An error about an option of single runs where there are several points, or where their
     /// results are kept.
-    fn check_one(&self, study: &Study) -> Result<(), String> {
+    fn check_one(&self, study: &Study, outputs: &Outputs) -> Result<(), String> {
         let backend = settings::endpoint_of(&study.cases[0].scenario)?;
-        for (option, is_given) in [
-            ("plot", self.plot.is_some()),
-            ("jobs-output", self.jobs_output.is_some()),
-            ("search-time", self.search_time),
-            ("backend", backend.is_some()),
-        ] {
-            let axis = study.given.axes().next();
-            if is_given && self.keep.save.is_some() {
-                return Err(format!("--{option} runs all points (expected no --save)"));
+        let option = match outputs.of_one_run() {
+            Some(option) => Some(option),
+            None if self.search_time => Some("--search-time".to_owned()),
+            None => backend.map(|_| "--backend".to_owned()),
+        };
+        if let Some(option) = option {
+            if self.keep.save.is_some() {
+                return Err(format!("{option} runs all points (expected no --save)"));
             }
-            if let (true, Some(axis)) = (is_given, axis) {
+            if let Some(axis) = study.given.axes().next() {
                 let (key, count) = (axis.setting.key, axis.values.len());
                 return Err(format!(
-                    "--{option} takes one point, and {key} has {count} values (expected one)"
+                    "{option} takes one point, and {key} has {count} values (expected one)"
                 ));
             }
         }

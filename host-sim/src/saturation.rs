@@ -3,9 +3,7 @@
 //! same jobs in the same order.
 
 use std::io::Write;
-use std::path::PathBuf;
 
-use clap::builder::ValueHint;
 use clap::{Arg, Args};
 use comfy_table::CellAlignment;
 
@@ -28,10 +26,6 @@ pub(crate) struct SaturationArgs {
 
     #[command(flatten)]
     study: StudyArgs,
-
-    /// Also draw the utilization of each strategy (SVG); the folder is made if it does not exist
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    output: Option<PathBuf>,
 }
 
 /// Jobs of distributions, with service times.
@@ -99,7 +93,6 @@ pub(crate) fn saturation(args: &SaturationArgs, output: &mut dyn Write) -> Resul
     let preset = Preset {
         fill: &|_| Ok(()),
         draw: Metric::Utilization,
-        picture: args.output.as_deref(),
         table: Some(write_table),
         answer: None,
     };

@@ -3,8 +3,8 @@
 //! the state at any time from it; lists of the running jobs every some hundred starts keep it from
 //! reading a run from its beginning.
 
-use std::io::Write;
-use std::path::PathBuf;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 use clap::builder::ValueHint;
 use clap::{Arg, Args};
@@ -15,13 +15,15 @@ use crate::file::{self, Product, ReplaceArgs};
 use crate::html;
 use crate::identity::{PROGRAM, VERSION};
 use crate::line::LineBackends;
+use crate::outputs;
 use crate::progress::Bar;
 use crate::report;
 use crate::settings::{self, FileArgs, Given, Takes, only};
 use meshalloc_sim::backend::{Backends, InProcessBackends};
-use meshalloc_sim::history;
+use meshalloc_sim::experiment::Experiment;
+use meshalloc_sim::history::{self, History};
 use meshalloc_sim::parameters::without_estimate_text;
-use meshalloc_sim::scenario::SettingError;
+use meshalloc_sim::scenario::{Resolved, SettingError};
 use meshalloc_sim::wording::counted;
 use meshalloc_sim::workload::SharedLogs;
 
@@ -51,7 +53,7 @@ pub(crate) struct ViewArgs {
     options: Given<Self>,
 
     /// The file of the page (HTML); its folder is made if it does not exist
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, default_value = OUTPUT_DEFAULT, help_heading = "Where and how")]
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath, default_value = OUTPUT_DEFAULT, help_heading = "Where and how")]
     output: PathBuf,
 
     #[command(flatten)]
@@ -78,17 +80,9 @@ pub(crate) fn view(args: &ViewArgs, output: &mut dyn Write) -> Result<(), Failur
     let path = &*args.output;
     let files = [("--scenario", args.file.path()), ("--output", Some(path))];
     file::spare(&scenario.files(), &files)?;
-    file::check_ending(path, "the page is written as HTML", &["html", "htm"])?;
-    let failed = |error| format!("{}: cannot write the page: {error}", path.display());
-    file::check(path, Product::Page, args.replace).map_err(failed)?;
+    outputs::check_only(path, true)?;
     let experiment = scenario.experiment(&SharedLogs::default())?;
-    if experiment.backlog.is_some() && experiment.strategies.len() > 1 {
-        let reason = "`backlog`: jobs arrive at other times under each strategy (expected one \
-                      `strategy`)";
-        return Err(scenario
-            .place(&SettingError::new(&["backlog"], reason))
-            .into());
-    }
+    let page = Page::open(path, scenario, &experiment, args.replace)?;
     let mut line;
     let mut in_process = InProcessBackends::default();
     let backends: &mut dyn Backends = match settings::endpoint_of(scenario)? {
@@ -101,22 +95,70 @@ pub(crate) fn view(args: &ViewArgs, output: &mut dyn Write) -> Result<(), Failur
     let bar = Bar::interruptible()?;
     let histories = history::histories(&experiment, backends, &bar);
     bar.clear();
-    let histories = histories.map_err(Failure::from)?;
-    let data = data::data(&experiment, &histories);
-    let title = format!("Jobs on a {}", report::machine_text(&experiment));
-    let mut subtitle = report::subtitle(scenario);
-    let part = experiment.without_estimate();
-    if part > 0.0 {
-        subtitle.push_str("; ");
-        subtitle.push_str(&without_estimate_text(part));
+    let line = page.write(&histories.map_err(Failure::from)?)?;
+    Ok(writeln!(output, "{line}")?)
+}
+
+/// A page that is to be made of the first replication.
+pub(crate) struct Page<'p> {
+    path: &'p Path,
+    scenario: &'p Resolved,
+    experiment: &'p Experiment,
+}
+
+impl<'p> Page<'p> {
+    /// Whether it can be made, asked before the runs.
+    pub(crate) fn open(
+        path: &'p Path,
+        scenario: &'p Resolved,
+        experiment: &'p Experiment,
+        replace: ReplaceArgs,
+    ) -> Result<Self, String> {
+        if experiment.backlog.is_some() && experiment.strategies.len() > 1 {
+            let reason = "`backlog`: jobs arrive at other times under each strategy (expected one \
+                          `strategy`)";
+            return Err(scenario.place(&SettingError::new(&["backlog"], reason)));
+        }
+        let page = Page {
+            path,
+            scenario,
+            experiment,
+        };
+        let checked = file::check(path, Product::Page, replace);
+        checked.map_err(|error| page.failed(&error))?;
+        Ok(page)
     }
-    let page = page(&title, &subtitle, &data);
-    file::write(path, page.as_bytes()).map_err(failed)?;
-    let jobs = histories.iter().map(|history| history.jobs.len()).max();
-    let size = page.len() as f64 / 1e6;
-    let (path, jobs) = (path.display(), counted(jobs.unwrap_or(0), "job"));
-    writeln!(output, "view: {path}, {jobs}, {size:.1} MB")?;
-    Ok(())
+
+    fn failed(&self, error: &io::Error) -> String {
+        format!("{}: cannot write the page: {error}", self.path.display())
+    }
+
+    /// Writes it; the line about it.
+    pub(crate) fn write(&self, histories: &[History]) -> Result<String, Failure> {
+        let page = self.text(histories);
+        file::write(self.path, page.as_bytes()).map_err(|error| self.failed(&error))?;
+        let jobs = histories.iter().map(|history| history.jobs.len()).max();
+        let size = page.len() as f64 / 1e6;
+        let (path, jobs) = (self.path.display(), counted(jobs.unwrap_or(0), "job"));
+        Ok(format!("view: {path}, {jobs}, {size:.1} MB"))
+    }
+
+    fn text(&self, histories: &[History]) -> String {
+        let Page {
+            scenario,
+            experiment,
+            ..
+        } = self;
+        let data = data::data(experiment, histories);
+        let title = format!("Jobs on a {}", report::machine_text(experiment));
+        let mut subtitle = report::subtitle(scenario);
+        let part = experiment.without_estimate();
+        if part > 0.0 {
+            subtitle.push_str("; ");
+            subtitle.push_str(&without_estimate_text(part));
+        }
+        page(&title, &subtitle, &data)
+    }
 }
 
 fn page(title: &str, subtitle: &str, data: &data::Data) -> String {

@@ -10,7 +10,7 @@ use meshalloc_sim::workload::Workload;
 use pyo3::prelude::*;
 
 /// The jobs of a strategy: a table with a row for each measured job of its replications. The
-/// columns are those of `host-sim run --jobs-output FILE.csv` that hold numbers or sides.
+/// columns are those of `host-sim run -o jobs.csv` that hold numbers or sides.
 #[derive(Default, IntoPyObject)]
 pub(crate) struct Table {
     replication: Vec<u32>,

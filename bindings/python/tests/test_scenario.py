@@ -59,7 +59,7 @@ def test_jobs_are_those_of_the_program(host_sim, settings, tmp_path):
     settings = settings | {"jobs": "200", "replications": "2"}
     path = tmp_path / "jobs.csv"
     options = [part for key, value in settings.items() for part in (f"--{key}", value)]
-    subprocess.run([host_sim, "run", *options, "--jobs-output", path], check=True)
+    subprocess.run([host_sim, "run", *options, "-o", path], check=True)
     expected = pandas.read_csv(path)
     ours = {key.replace("-", "_"): value for key, value in settings.items()}
     results = meshalloc.Scenario(**ours).run(jobs=True)

@@ -3,10 +3,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use clap::Args;
-use clap::builder::ValueHint;
-
-use super::{LinkMap, Map, svg, terminal};
+use super::{LinkMap, Map, Plot, svg, terminal};
 use crate::failure::Failure;
 use crate::file::{self, Product, ReplaceArgs};
 use crate::plot::{self, Picture};
@@ -19,7 +16,6 @@ pub(crate) struct PictureFile(PathBuf);
 impl PictureFile {
     /// Whether the file can be written; makes its folder if need be.
     pub(crate) fn open(path: &Path, replace: ReplaceArgs) -> Result<Self, String> {
-        file::check_ending(path, "the picture is written as SVG", &["svg"])?;
         match file::check(path, Product::Picture, replace) {
             Ok(()) => Ok(PictureFile(path.to_owned())),
             Err(error) => Err(failed(path, &error)),
@@ -45,49 +41,31 @@ fn failed(path: &Path, error: &io::Error) -> String {
     format!("{}: cannot write the picture: {error}", path.display())
 }
 
-/// Where the picture of a `--plot` goes.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct PictureArgs {
-    /// The file of the picture (SVG); its folder is made if it does not exist [default: out/ and
-    /// the kind of picture, such as out/map.svg]
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "plot")]
-    plot_output: Option<PathBuf>,
-}
-
-impl PictureArgs {
-    /// The file of a picture of this kind, if a kind is given.
-    pub(crate) fn path(&self, kind: Option<&str>) -> Option<PathBuf> {
-        kind.map(|kind| {
-            let given = self.plot_output.clone();
-            given.unwrap_or_else(|| PathBuf::from(format!("out/{kind}.svg")))
-        })
-    }
-
-    /// Opens the file before the work begins, so that an error comes at once.
-    pub(crate) fn show(
-        &self,
-        kind: Option<&str>,
-        on_terminal: bool,
-        replace: ReplaceArgs,
-    ) -> Result<Option<Show>, String> {
-        let path = self.path(kind);
-        let file = path.map(|path| PictureFile::open(&path, replace));
-        Ok(file.transpose()?.map(|file| Show { file, on_terminal }))
-    }
-}
-
 /// The error where no messages are sent.
 pub(crate) const NO_LINKS: &str =
-    "--plot links requires jobs that send messages (expected --pattern)";
+    "--draw links requires jobs that send messages (expected --pattern)";
 
-/// A file for a picture. The terminal gets one too if `on_terminal`.
+/// Where a picture of a run goes: into a file, and on the terminal.
 #[derive(Debug)]
 pub(crate) struct Show {
-    file: PictureFile,
-    on_terminal: bool,
+    pub(crate) file: Option<PictureFile>,
+    pub(crate) on_terminal: bool,
 }
 
 impl Show {
+    /// An error where the picture would be seen nowhere.
+    pub(crate) fn of(
+        file: Option<PictureFile>,
+        plot: Plot,
+        on_terminal: bool,
+    ) -> Result<Self, String> {
+        let is_seen = on_terminal && matches!(plot, Plot::Map(_));
+        if file.is_none() && !is_seen {
+            return Err(format!("--draw {plot} requires --output FILE.svg"));
+        }
+        Ok(Show { file, on_terminal })
+    }
+
     /// Draws the maps; `subtitle` has the parameters that all of them share.
     pub(crate) fn maps(
         self,
@@ -95,15 +73,16 @@ impl Show {
         subtitle: &str,
         output: &mut dyn Write,
     ) -> Result<(), Failure> {
-        self.file.write(&svg::svg(maps, subtitle)?)?;
+        if let Some(file) = &self.file {
+            file.write(&svg::svg(maps, subtitle)?)?;
+        }
         if self.on_terminal {
             writeln!(output)?;
             let mut drawn = Vec::new();
             terminal::draw(maps, terminal::Look::of_stdout(), &mut drawn)?;
             output.write_all(&coloured(drawn))?;
-            writeln!(output, "{}", self.file.line("map"))?;
         }
-        Ok(())
+        self.line("map", output)
     }
 
     pub(crate) fn drawn(
@@ -112,9 +91,15 @@ impl Show {
         svg: &str,
         output: &mut dyn Write,
     ) -> Result<(), Failure> {
-        self.file.write(svg)?;
-        if self.on_terminal {
-            writeln!(output, "\n{}", self.file.line(kind))?;
+        if let Some(file) = &self.file {
+            file.write(svg)?;
+        }
+        self.line(kind, output)
+    }
+
+    fn line(&self, kind: &str, output: &mut dyn Write) -> Result<(), Failure> {
+        if let (Some(file), true) = (&self.file, self.on_terminal) {
+            writeln!(output, "{}", file.line(kind))?;
         }
         Ok(())
     }

@@ -30,7 +30,7 @@ fn args(line: &str) -> ReproduceArgs {
 #[test]
 fn the_command_on_the_page_gives_the_same_again() {
     let given = args(
-        "chang-mohapatra --figure 6 --figure 3 --figure 6 --jobs 500 --seed 7 --threads 2 --output x",
+        "chang-mohapatra --figure 6 --figure 3 --figure 6 --jobs 500 --seed 7 --threads 2 --save x",
     );
     let shown = command(&given);
     assert_eq!(

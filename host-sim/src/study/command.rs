@@ -9,8 +9,8 @@ use super::frame::Frame;
 use super::{KeepArgs, Measured, Study};
 use crate::completion::{Known, metrics};
 use crate::failure::Failure;
-use crate::file;
 use crate::map::PictureFile;
+use crate::outputs::OutputArgs;
 use crate::progress::Bar;
 use crate::settings::{FileArgs, Format, FormatArgs, ThreadsArgs};
 use meshalloc_sim::backend::InProcessBackends;
@@ -56,6 +56,9 @@ pub(crate) struct StudyArgs {
     show: ShowArgs,
 
     #[command(flatten)]
+    outputs: OutputArgs,
+
+    #[command(flatten)]
     threads: ThreadsArgs,
 
     #[command(flatten)]
@@ -69,10 +72,8 @@ pub(crate) type Table = fn(&Study, &Measured, &mut dyn Write) -> Result<(), Fail
 pub(crate) struct Preset<'p> {
     /// Adds settings that depend on the machine.
     pub(crate) fill: &'p dyn Fn(&mut Scenario) -> Result<(), SettingError>,
-    /// The metric of its picture.
+    /// The metric of its picture, unless --draw names another.
     pub(crate) draw: Metric,
-    /// The file of its picture.
-    pub(crate) picture: Option<&'p Path>,
     pub(crate) table: Option<Table>,
     /// Its last lines; with some, the tables fill on a terminal while it runs.
     pub(crate) answer: Option<&'p Lines<'p>>,
@@ -94,13 +95,15 @@ impl StudyArgs {
     ) -> Result<(), Failure> {
         self.keep.check()?;
         let study = Study::new(given, preset.fill)?;
-        study.check_drawn(preset.draw)?;
-        let files = [("--scenario", self.file()), ("--output", preset.picture)];
-        file::spare(&study.files(), &files)?;
-        // Before the runs, so that an error comes at once.
-        let file = preset.picture;
-        let file = file.map(|path| PictureFile::open(path, self.keep.replace));
-        let file = file.transpose()?;
+        let outputs = &self.outputs;
+        let outputs = outputs.open(&study.files(), self.file(), self.keep.replace)?;
+        if let Some(option) = outputs.of_one_run() {
+            return Err(format!("{option} is of single runs (expected the command run)").into());
+        }
+        let metric = outputs.metric(preset.draw);
+        study.check_drawn(metric)?;
+        let metric = metric.unwrap_or(preset.draw);
+        let file = outputs.picture.as_ref();
         let frame = Frame::new(&study);
         let bar = Bar::interruptible()?;
         let bar = if preset.answer.is_some() && self.keep.save.is_none() {
@@ -114,13 +117,17 @@ impl StudyArgs {
             return Ok(());
         };
         // Before the results, which name it only if it is there.
-        let drawn = file.as_ref().filter(|_| measured.incomplete.is_none());
-        let draw = |file: &PictureFile| file.draw(&study.picture(preset.draw, &measured));
+        let drawn = file.filter(|_| measured.incomplete.is_none());
+        let draw = |file: &PictureFile| file.draw(&study.picture(metric, &measured));
         let drawn = drawn.map(|file| draw(file).map(|()| file)).transpose();
+        let write = |format: Format, output: &mut dyn Write| {
+            study.show_as(format, &self.show, study.metrics(), &measured, output)
+        };
+        let written = outputs.write_results(&write);
         let format = self.show.format.get();
         let mut metrics = study.metrics().to_vec();
-        if !metrics.contains(&preset.draw) {
-            metrics.push(preset.draw);
+        if !metrics.contains(&metric) {
+            metrics.push(metric);
         }
         match preset.table {
             Some(table) if format == Format::Table && study.points.len() == 1 => {
@@ -133,18 +140,10 @@ impl StudyArgs {
             _ => study.show(&self.show, &metrics, &measured, output)?,
         }
         if format == Format::Table {
-            for line in [
-                drawn
-                    .as_ref()
-                    .ok()
-                    .copied()
-                    .flatten()
-                    .map(|file| file.line("picture")),
-                measured.kept.clone(),
-            ]
-            .into_iter()
-            .flatten()
-            {
+            let drawn = drawn.as_ref().ok().copied().flatten();
+            let drawn = drawn.map(|file| file.line("picture"));
+            let results = outputs.lines().filter(|_| written.is_ok());
+            for line in results.chain(drawn).chain(measured.kept.clone()) {
                 writeln!(output, "{line}")?;
             }
             if let (Some(answer), true) = (preset.answer, measured.incomplete.is_none()) {
@@ -154,7 +153,7 @@ impl StudyArgs {
         if let Some(incomplete) = measured.incomplete {
             return Err(Failure::Incomplete(incomplete));
         }
-        let drawn = drawn.map_err(|failure| failure.after_results(&"--output"));
-        drawn.map(|_| ())
+        let done = written.and(drawn.map(|_| ()));
+        done.map_err(|failure| failure.after_results(&"--output"))
     }
 }

@@ -97,8 +97,9 @@ impl Study {
         parts.join(" ")
     }
 
-    /// An error unless every run has a value of this metric.
-    pub(crate) fn check_drawn(&self, metric: Metric) -> Result<(), String> {
+    /// An error unless every run has a value of the metric that is drawn, if one is.
+    pub(crate) fn check_drawn(&self, metric: Option<Metric>) -> Result<(), String> {
+        let Some(metric) = metric else { return Ok(()) };
         for case in &self.cases {
             let record = case.scenario.settings.record();
             let is_set = |key: &str| {
@@ -130,7 +131,18 @@ impl Study {
         measured: &Measured,
         output: &mut dyn Write,
     ) -> Result<(), Failure> {
-        let format = show.format.get();
+        self.show_as(show.format.get(), show, metrics, measured, output)
+    }
+
+    /// The same in this format.
+    pub(crate) fn show_as(
+        &self,
+        format: Format,
+        show: &ShowArgs,
+        metrics: &[Metric],
+        measured: &Measured,
+        output: &mut dyn Write,
+    ) -> Result<(), Failure> {
         if let ([case], [results], false) = (
             &self.cases[..],
             &measured.results[..],

@@ -7,7 +7,7 @@ const SMALL: &str = "compare --mesh 8x8 --jobs 300 --replications 3";
 #[test]
 fn a_table_and_a_picture_come_out() {
     let folder = tempfile::tempdir().unwrap();
-    let line = format!("{SMALL} --load 0.2,0.5,0.2 --output out/c.svg");
+    let line = format!("{SMALL} --load 0.2,0.5,0.2 -o out/c.svg");
     let shown = host_sim_in(folder.path(), &line).good();
     assert!(shown.contains("\npicture: out/c.svg\n\n"), "{shown}");
     for part in [
@@ -236,7 +236,7 @@ fn a_scenario_file_has_what_the_command_line_does_not() {
 #[test]
 fn the_header_and_the_picture_have_the_conditions_that_are_not_the_default() {
     let folder = tempfile::tempdir().unwrap();
-    let line = format!("{SMALL} --strategy ff --load .3,.4 --output p.svg");
+    let line = format!("{SMALL} --strategy ff --load .3,.4 -o p.svg");
     for given in [
         "--failures node:86400,3600 --restart in-place --checkpoint 600",
         "--warmup 0.1",
@@ -264,7 +264,7 @@ fn the_header_and_the_picture_have_the_conditions_that_are_not_the_default() {
 fn refusals_stand_beside_the_mean_in_the_table_and_in_the_picture() {
     let folder = tempfile::tempdir().unwrap();
     let line = "compare --torus 8x8x8 --strategy partner,naive --scheduler fcfs --jobs 400 \
-                --replications 2 --load .2,.4 --output p.svg";
+                --replications 2 --load .2,.4 -o p.svg";
     let shown = host_sim_in(folder.path(), line).good();
     let rows: Vec<&str> = shown
         .lines()
@@ -288,7 +288,7 @@ fn refusals_stand_beside_the_mean_in_the_table_and_in_the_picture() {
 #[test]
 fn a_saturated_point_has_no_number() {
     let folder = tempfile::tempdir().unwrap();
-    let line = "compare --mesh 8x8 --jobs 4000 --replications 3 --strategy ff --scheduler fcfs --load 2,3 --output p.svg";
+    let line = "compare --mesh 8x8 --jobs 4000 --replications 3 --strategy ff --scheduler fcfs --load 2,3 -o p.svg";
     let shown = host_sim_in(folder.path(), line).good();
     let row = shown.lines().find(|line| line.starts_with("3 ")).unwrap();
     assert_eq!(
@@ -316,7 +316,7 @@ fn a_saturated_point_has_no_number() {
 fn the_seed_decides_everything() {
     let folder = tempfile::tempdir().unwrap();
     let run = |seed: u32, name: &str| {
-        let line = format!("{SMALL} --load .4 --seed {seed} --format json --output {name}");
+        let line = format!("{SMALL} --load .4 --seed {seed} --format json -o {name}");
         let json = host_sim_in(folder.path(), &line).json();
         (json, fs::read(folder.path().join(name)).unwrap())
     };
@@ -329,7 +329,7 @@ fn the_picture_shows_long_times_in_days() {
     let folder = tempfile::tempdir().unwrap();
     // Some seconds, and the same in days.
     let shapes = [(10, "(s)"), (864_000, "(days)")].map(|(mean, unit)| {
-        let line = format!("{SMALL} --strategy ff --scheduler fcfs --load .3,.4 --output p.svg");
+        let line = format!("{SMALL} --strategy ff --scheduler fcfs --load .3,.4 -o p.svg");
         let given = format!("--draw turnaround --service-mean {mean}");
         host_sim_in(folder.path(), &format!("{line} {given}")).good();
         let svg = fs::read_to_string(folder.path().join("p.svg")).unwrap();
@@ -345,7 +345,7 @@ fn the_picture_shows_long_times_in_days() {
 fn a_picture_that_was_there_is_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("p.svg");
-    let line = format!("{SMALL} --load .4 --output p.svg");
+    let line = format!("{SMALL} --load .4 -o p.svg");
     host_sim_in(folder.path(), &line).good();
     let longer = fs::read_to_string(&path).unwrap() + &"x".repeat(1_000_000);
     fs::write(&path, longer).unwrap();

@@ -338,7 +338,7 @@ fn compare_and_saturation_take_the_strategies_of_the_machine() {
         "free-list",
         "sniffing",
     ];
-    let line = "compare --cube k=4,n=2 --load .2,.4 --jobs 300 --replications 2 --output out/c.svg";
+    let line = "compare --cube k=4,n=2 --load .2,.4 --jobs 300 --replications 2 -o out/c.svg";
     let json = host_sim_in(folder.path(), &format!("{line} --format json")).json();
     let last = &json["points"][3];
     assert_eq!(last["scenario"]["cube"], "k=4,n=2");

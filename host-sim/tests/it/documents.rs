@@ -301,24 +301,24 @@ const PICTURES: [(&str, &str, &str); 4] = [
     (
         "README.md",
         "run --mesh 32x32 --side-range 1..12 --strategy ff,fsl,naive --load 0.8 --jobs 2000 \
-         --replications 2 --scheduler fcfs --plot map --plot-output",
+         --replications 2 --scheduler fcfs --draw map -o",
         "docs/pictures/meshes.svg",
     ),
     (
         "docs/lookahead.md",
-        "run --strategy fsl,leb --load .5 --jobs 2000 --replications 1 --plot map:jobs=500 \
-         --plot-output",
+        "run --strategy fsl,leb --load .5 --jobs 2000 --replications 1 --draw map:jobs=500 \
+         -o",
         "docs/lookahead/map.svg",
     ),
     (
         "docs/lookahead.md",
-        "compare --strategy ff,fsl,leb,naive --load .3,.4,.5 --jobs 4000 --replications 10 --output",
+        "compare --strategy ff,fsl,leb,naive --load .3,.4,.5 --jobs 4000 --replications 10 -o",
         "docs/lookahead/compare.svg",
     ),
     (
         "docs/start/first-comparison.md",
         "run --mesh 32x16 --strategy ff,fsl --side-lengths uniform-decreasing --load .8 --jobs 1000 \
-         --replications 1 --plot map:jobs=200 --plot-output",
+         --replications 1 --draw map:jobs=200 -o",
         "docs/pictures/map.svg",
     ),
 ];
@@ -331,7 +331,7 @@ fn pictures_are_what_their_commands_write() {
             .unwrap()
             .replace("\\\n", " ");
         let words: Vec<&str> = text.split_whitespace().collect();
-        let shown = command.trim_end_matches(" --plot-output");
+        let shown = command.trim_end_matches(" -o");
         assert!(words.join(" ").contains(shown), "{page} has no {shown}");
         let folder = tempfile::tempdir().unwrap();
         host_sim_in(folder.path(), &format!("{command} it.svg")).good();

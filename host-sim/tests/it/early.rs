@@ -151,10 +151,10 @@ fn an_interrupted_study_names_the_command_that_goes_on() {
 fn an_interrupted_reproduction_names_the_command_that_goes_on() {
     for (line, clocked) in [
         (
-            "chang-mohapatra --figure 3 --jobs 2000000 --threads 1 --output o",
+            "chang-mohapatra --figure 3 --jobs 2000000 --threads 1 --save o",
             false,
         ),
-        ("kim-yoon --figure 14 --full --threads 1 --output o", true),
+        ("kim-yoon --figure 14 --full --threads 1 --save o", true),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let mut child = command(folder.path(), &format!("reproduce {line}"));
@@ -180,8 +180,7 @@ fn an_interrupted_reproduction_names_the_command_that_goes_on() {
 #[test]
 fn files_under_way_are_removed_after_sigterm() {
     for (signal, code) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129)] {
-        let line =
-            "run --mesh 8x8 --load .3 --jobs 16000000 --replications 1 --jobs-output jobs.csv";
+        let line = "run --mesh 8x8 --load .3 --jobs 16000000 --replications 1 -o jobs.csv";
         let ended = ended_by(signal, line);
         assert_eq!(ended.code, Some(code), "{signal}: {ended}");
     }

@@ -203,6 +203,7 @@ fn wrong_options_are_explained() {
 #[test]
 fn what_cannot_be_done_is_one_line() {
     let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("folder.svg")).unwrap();
     let file = |name: &str, text: &[u8]| fs::write(folder.path().join(name), text).unwrap();
     file("plain", b"");
     file("unknown.toml", b"mesh = \"8x8\"\n\nrelications = 3\n");
@@ -378,11 +379,11 @@ fn what_cannot_be_done_is_one_line() {
             &["cannot open"],
         ),
         (
-            "compare --jobs 10 --output .",
-            &[".: cannot write the picture"],
+            "compare --jobs 10 -o folder.svg",
+            &["folder.svg: cannot write the picture"],
         ),
         (
-            "compare --jobs 10 --output plain/p.svg",
+            "compare --jobs 10 -o plain/p.svg",
             &["plain/p.svg: cannot write the picture"],
         ),
     ] {

@@ -180,7 +180,7 @@ fn a_log_without_requested_times_is_marked() {
             let found = [is_marked.contains(&true), is_explained];
             assert_eq!(found, [part > 0.0; 2], "{shown}");
         }
-        run("view --output page.html").good();
+        run("view -o page.html").good();
         let page = fs::read_to_string(folder.path().join("page.html")).unwrap();
         assert_eq!(
             page.contains(&format!("; {text} (`--estimates`)")),
@@ -215,7 +215,7 @@ fn killed_jobs_are_no_success_in_files_of_jobs() {
     let log = "1 0 -1 10 4 -1 -1 4 6 -1 1 1 1 1 1 1 -1 -1\n\
                2 0 -1 10 4 -1 -1 4 20 -1 1 1 1 1 1 1 -1 -1\n";
     fs::write(folder.path().join("two.swf"), log).unwrap();
-    let line = "run --log two.swf --mesh 4x4 --kill-at-estimate --jobs-output";
+    let line = "run --log two.swf --mesh 4x4 --kill-at-estimate -o";
     host_sim_in(folder.path(), &format!("{line} out.swf")).good();
     let swf = fs::read_to_string(folder.path().join("out.swf")).unwrap();
     let jobs = swf.lines().filter(|line| !line.starts_with(';'));

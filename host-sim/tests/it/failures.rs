@@ -176,14 +176,14 @@ fn by_hand(folder: &Path, line: &str) {
 #[test]
 fn charts_show_what_fails_and_which_jobs_start_again() {
     let folder = tempfile::tempdir().unwrap();
-    by_hand(folder.path(), "run --plot timeline --plot-output t.svg");
+    by_hand(folder.path(), "run --draw timeline -o t.svg");
     let svg = fs::read_to_string(folder.path().join("t.svg")).unwrap();
     for (stroke, count) in [("#D55E00", 1), ("#009E73", 1)] {
         let lines = svg.matches(&format!("stroke=\"{stroke}\"")).count();
         assert_eq!(lines, count, "{svg}");
     }
     assert!(svg.contains("jobs interrupted") && svg.contains("jobs started again"));
-    let page = "view --output view.html";
+    let page = "view -o view.html";
     by_hand(folder.path(), page);
     let page = fs::read_to_string(folder.path().join("view.html")).unwrap();
     assert!(page.contains(r#""restart":"elsewhere""#));
@@ -204,7 +204,7 @@ fn a_map_shows_what_is_down() {
     let text = "time,what,which,state\n1,2x1,1,down\n";
     fs::write(folder.path().join("events.csv"), text).unwrap();
     let line = "run --mesh 4x1 --batch 1 --service uniform:50,60 --side-range 1 --failures events.csv \
-                --plot map:10";
+                --draw map:10";
     let shown = host_sim_in(folder.path(), line).good();
     assert!(shown.contains("a.xx"), "{shown}");
 }

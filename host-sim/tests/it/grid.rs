@@ -92,7 +92,7 @@ fn operations_on_a_ring_of_meshes() {
 #[test]
 fn a_map_shows_the_planes() {
     let folder = tempfile::tempdir().unwrap();
-    let line = "replay - --mesh 4x4x4 --wrap 2 --quiet --plot map --plot-output p.svg";
+    let line = "replay - --mesh 4x4x4 --wrap 2 --quiet --draw map -o p.svg";
     let shown = host_sim_fed(folder.path(), line, OPERATIONS).good();
     let expected = "
 first-fit

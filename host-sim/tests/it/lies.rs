@@ -76,8 +76,7 @@ fn a_controller_that_lies_is_not_believed() {
     let run = "run --mesh 16x16 --jobs 50 --load .9 --replications 1";
     let messages =
         "run --mesh 16x16 --jobs 20 --replications 1 --pattern all-to-all --arrival-rate 0.001";
-    let map =
-        "run --mesh 16x16 --jobs 50 --load .9 --replications 1 --plot map --plot-output map.svg";
+    let map = "run --mesh 16x16 --jobs 50 --load .9 --replications 1 --draw map -o map.svg";
     let naive = "run --mesh 16x16 --jobs 50 --load .9 --replications 1 --strategy naive";
     let replay = "replay ops --mesh 16x16";
     let folder = tempfile::tempdir().unwrap();

@@ -321,9 +321,9 @@ fn the_map_of_a_board_is_that_of_this_process() {
     let board = Board::new(1);
     let folder = tempfile::tempdir().unwrap();
     let line =
-        "run --mesh 16x16 --jobs 150 --replications 1 --load .5 --strategy fsl,naive --plot map";
-    host_sim_in(folder.path(), &format!("{line} --plot-output near.svg")).good();
-    let far = format!("{line} --plot-output far.svg --backend {}", board.endpoint);
+        "run --mesh 16x16 --jobs 150 --replications 1 --load .5 --strategy fsl,naive --draw map";
+    host_sim_in(folder.path(), &format!("{line} -o near.svg")).good();
+    let far = format!("{line} -o far.svg --backend {}", board.endpoint);
     host_sim_in(folder.path(), &far).good();
     board.join();
     let [near, far] =

@@ -151,7 +151,7 @@ fn a_log_that_saturates_has_a_mean_that_is_marked() {
     assert!(shown.contains("†: saturated: the backlog grew"), "{shown}");
     assert!(!shown.contains("below"), "{shown}");
 
-    let compare = "compare --log log.swf --mesh 4x4 --strategy ff --scheduler fcfs --output p.svg";
+    let compare = "compare --log log.swf --mesh 4x4 --strategy ff --scheduler fcfs -o p.svg";
     let shown = host_sim_in(folder.path(), compare).good();
     assert!(shown.contains("9850.50 †"), "{shown}");
     assert!(shown.contains("†: saturated: the backlog grew"), "{shown}");
@@ -592,7 +592,7 @@ fn log_needs_no_machine() {
 fn times_of_jobs_become_unix_times() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("log.swf"), OF_THREE).unwrap();
-    let run = "run --mesh 4x4 --log log.swf --strategy naive --format json --from 2 --jobs-output";
+    let run = "run --mesh 4x4 --log log.swf --strategy naive --format json --from 2 -o";
     let json = host_sim_in(folder.path(), &format!("{run} jobs.csv")).json();
     assert_eq!(json["log"]["unix_start_time"], 843_480_031);
     assert_eq!(json["log"]["time_zone"], "Europe/Stockholm");
@@ -633,7 +633,7 @@ fn times_of_jobs_become_unix_times() {
         "weeks.swf --log-load 0.5",
         "none.swf",
     ] {
-        let line = format!("run --mesh 4x4 --strategy naive --jobs-output new.swf --log {more}");
+        let line = format!("run --mesh 4x4 --strategy naive -o new.swf --log {more}");
         host_sim_in(folder.path(), &line).good();
         let new = fs::read_to_string(folder.path().join("new.swf")).unwrap();
         assert!(new.contains("\n; UnixStartTime: 0\n; MaxNodes"), "{new}");

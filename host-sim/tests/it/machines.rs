@@ -88,7 +88,7 @@ fn a_preset_and_its_file_decide_alike() {
 fn jobs_that_a_strategy_never_places_are_counted_with_the_reason() {
     let folder = folder();
     let run = "run --machine tpu-v4 --mix tpu-v4 --strategy cubes,adaptive-scan --load .2 \
-               --jobs 4000 --warmup 0 --replications 2 --jobs-output jobs.csv";
+               --jobs 4000 --warmup 0 --replications 2 -o jobs.csv";
     let results = json(folder.path(), run);
     let [cubes, scan] = [0, 1].map(|place| &results["results"][place]);
     assert_eq!(cubes["refused"], serde_json::json!({}));
@@ -117,7 +117,7 @@ fn jobs_that_a_strategy_never_places_are_counted_with_the_reason() {
         (long as f64 - expected).abs() < 4.0 * expected.sqrt(),
         "{long}"
     );
-    let table = host_sim(&run.replace(" --jobs-output jobs.csv", "")).good();
+    let table = host_sim(&run.replace(" -o jobs.csv", "")).good();
     let note = format!("adaptive-scan: {long} jobs refused: never-fits.");
     assert!(table.contains(&note), "{}", table);
     assert!(table.starts_with("tpu-v4: "), "{}", table);
@@ -168,7 +168,7 @@ fn jobs_that_name_processors_are_requests_for_chips() {
         .collect();
     let trace = format!("submit,run,processors,shape\n{rows}9,50,,4x4x4\n10,50,,3x3x3\n");
     fs::write(folder.path().join("trace.csv"), trace).unwrap();
-    let run = "run --machine tpu-v4 --log trace.csv --strategy cubes --jobs-output jobs.csv";
+    let run = "run --machine tpu-v4 --log trace.csv --strategy cubes -o jobs.csv";
     let results = json(folder.path(), run);
     assert_eq!(results["scenario"]["shape"], "chips");
     let refused = serde_json::json!({ "never-fits": 1, "not-legal": 2 });
@@ -301,7 +301,7 @@ fn every_command_takes_machines() {
     let json = |arguments: &str| json(folder.path(), arguments);
     let compare = json(
         "compare --machine tpu-v4 --mix tpu-v4 --strategy cubes,adaptive-scan --load .2,.3 \
-         --jobs 300 --replications 2 --output compare.svg",
+         --jobs 300 --replications 2 -o compare.svg",
     );
     assert_eq!(compare["points"].as_array().unwrap().len(), 4);
     let saturation = json(
@@ -313,7 +313,8 @@ fn every_command_takes_machines() {
     // A machine in whose description no shape is ruled out takes random sides.
     let galaxy = json("run --machine galaxy --strategy all --jobs 200 --replications 1");
     assert!(galaxy["results"].as_array().unwrap().len() > 10);
-    let view = "view --output page.html --machine tpu-v4 --mix tpu-v4 --strategy cubes --jobs 100 --load .3";
+    let view =
+        "view -o page.html --machine tpu-v4 --mix tpu-v4 --strategy cubes --jobs 100 --load .3";
     host_sim_in(folder.path(), view).good();
     let list = host_sim("list machines --format json").json();
     assert_eq!(list["machines"][1]["cube"], serde_json::json!([4, 4, 4]));

@@ -41,7 +41,7 @@ const COMPLETED: &[(&str, &str, &[&str])] = &[
     ("run --format", "j", &["json"]),
     ("list --format", "j", &["json"]),
     ("compare --draw", "util", &["utilization"]),
-    ("run --plot", "time", &["timeline"]),
+    ("run --draw", "time", &["timeline"]),
     ("list schedu", "", &["schedulers"]),
     ("reproduce kim", "", &["kim-yoon"]),
     ("completions fi", "", &["fish"]),

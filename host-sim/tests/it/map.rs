@@ -18,7 +18,7 @@ fn svg(folder: &Path, name: &str) -> String {
 #[test]
 fn the_end_of_a_file_of_operations() {
     let folder = tempfile::tempdir().unwrap();
-    let line = "replay - --mesh 8x4 --quiet --plot map --plot-output p.svg";
+    let line = "replay - --mesh 8x4 --quiet --draw map -o p.svg";
     let shown = host_sim_fed(folder.path(), line, OPERATIONS).good();
     let expected = "
 first-fit
@@ -45,7 +45,7 @@ map: p.svg
 fn the_planes_of_a_cube() {
     let folder = tempfile::tempdir().unwrap();
     let operations = "alloc 1 4x2\nalloc 2 3x3x2\nalloc 3 4x4\nfree 1\nfault 0 3 3\nfault 3 0 0\n";
-    let line = "replay - --cube k=4,n=3 --quiet --plot map --plot-output p.svg";
+    let line = "replay - --cube k=4,n=3 --quiet --draw map -o p.svg";
     let shown = host_sim_fed(folder.path(), line, operations).good();
     let expected = "
 tree-collapsing
@@ -71,7 +71,7 @@ map: p.svg
         assert!(svg.contains(part), "{part} is missing in {svg}");
     }
 
-    let line = "run --cube k=4,n=3 --strategy tc,sniffing --batch 30 --service uniform:5,10 --replications 1 --plot map:20";
+    let line = "run --cube k=4,n=3 --strategy tc,sniffing --batch 30 --service uniform:5,10 --replications 1 --draw map:20";
     let shown = host_sim_in(folder.path(), line).good();
     assert_eq!(shown.matches("20.0 s: ").count(), 2, "{shown}");
     assert_eq!(
@@ -85,13 +85,13 @@ map: p.svg
 #[test]
 fn objects_are_not_mixed_with_a_picture() {
     let folder = tempfile::tempdir().unwrap();
-    let line = "replay - --mesh 8x4 --plot map";
+    let line = "replay - --mesh 8x4 --draw map";
     let shown = host_sim_fed(folder.path(), line, OPERATIONS).good();
     for line in shown.lines() {
         serde_json::from_str::<serde_json::Value>(line).unwrap();
     }
     svg(folder.path(), "out/map.svg");
-    let run = "run --mesh 8x8 --jobs 200 --replications 1 --plot map --format json";
+    let run = "run --mesh 8x8 --jobs 200 --replications 1 --draw map --format json";
     host_sim_in(folder.path(), run).json();
     svg(folder.path(), "out/map.svg");
 }
@@ -99,7 +99,7 @@ fn objects_are_not_mixed_with_a_picture() {
 #[test]
 fn strategies_beside_each_other() {
     let folder = tempfile::tempdir().unwrap();
-    let line = "run --mesh 16x16 --strategy ff,naive --jobs 300 --replications 1 --plot map:100.5";
+    let line = "run --mesh 16x16 --strategy ff,naive --jobs 300 --replications 1 --draw map:100.5";
     let shown = host_sim_in(folder.path(), line).good();
     let titles = shown
         .lines()
@@ -123,7 +123,7 @@ fn parameters_of_strategies_are_in_the_titles() {
     let folder = tempfile::tempdir().unwrap();
     let names = ["leb:16", "leb:32", "random:seed=1", "random:seed=2"];
     let line = format!(
-        "run --mesh 8x8 --jobs 20 --replications 1 --strategy {} --plot map --plot-output p.svg",
+        "run --mesh 8x8 --jobs 20 --replications 1 --strategy {} --draw map -o p.svg",
         names.join(",")
     );
     host_sim_in(folder.path(), &line).good();
@@ -142,7 +142,7 @@ fn parameters_of_strategies_are_in_the_titles() {
 #[test]
 fn colours_only_where_they_are_wanted() {
     let folder = tempfile::tempdir().unwrap();
-    let line = "run --mesh 8x8 --jobs 200 --replications 1 --plot map";
+    let line = "run --mesh 8x8 --jobs 200 --replications 1 --draw map";
     let run = |variable: Option<(&str, &str)>| {
         let mut command = command(folder.path(), line);
         command
@@ -169,23 +169,23 @@ fn what_cannot_be_shown_is_an_error() {
     fs::write(folder.path().join("file"), "").unwrap();
     fs::write(folder.path().join("s.toml"), "batch = 50\n").unwrap();
     for (line, part) in [
-        ("run --plot mop", "expected map, map:SECONDS"),
-        ("run --plot map:-3", "expected map, map:SECONDS"),
-        ("run --plot-output m.svg", "--plot"),
+        ("run --draw mop", "nor map, links or timeline"),
+        ("run --draw map:-3", "expected map, map:SECONDS"),
         (
-            "run --plot map --plot-output file/m.svg",
-            "cannot write the picture",
+            "run --draw timeline",
+            "--draw timeline requires --output FILE.svg",
         ),
-        ("replay ops --plot map:3", "[possible values: map]"),
-        ("replay ops --plot timeline", "[possible values: map]"),
-        ("run --plot timelines", "expected map, map:SECONDS"),
+        ("run --draw map -o file/m.svg", "cannot write the picture"),
+        ("replay ops --draw map:3", "[possible values: map]"),
+        ("replay ops --draw timeline", "[possible values: map]"),
+        ("run --draw timelines", "nor map, links or timeline"),
         (
-            "run --batch 50 --plot map:jobs=51",
-            "--plot map:jobs=51: a run has 50 jobs (expected map:jobs=N, N from 1 to 50)",
+            "run --batch 50 --draw map:jobs=51",
+            "--draw map:jobs=51: a run has 50 jobs (expected map:jobs=N, N from 1 to 50)",
         ),
         (
-            "run --scenario s.toml --plot map:jobs=51",
-            "error: --plot map:jobs=51: a run has 50 jobs ",
+            "run --scenario s.toml --draw map:jobs=51",
+            "error: --draw map:jobs=51: a run has 50 jobs ",
         ),
         (
             "run --search-time --backend tcp:127.0.0.1:1",
@@ -206,7 +206,7 @@ fn replay_shows_how_many_jobs_wait() {
     let folder = tempfile::tempdir().unwrap();
     let operations = "alloc 1 4 4\nalloc 2 2 2\nalloc 3 1 1\n";
     fs::write(folder.path().join("ops"), operations).unwrap();
-    let line = "replay ops --mesh 4x4 --scheduler fcfs --plot map --plot-output m.svg";
+    let line = "replay ops --mesh 4x4 --scheduler fcfs --draw map -o m.svg";
     host_sim_in(folder.path(), line).good();
     let picture = fs::read_to_string(folder.path().join("m.svg")).unwrap();
     assert!(picture.contains("2 waiting"), "{picture}");
@@ -217,12 +217,12 @@ fn replay_shows_how_many_jobs_wait() {
 fn a_map_after_the_end_is_refused_behind_the_results() {
     let folder = tempfile::tempdir().unwrap();
     for command in ["run --batch 50", "run --jobs 50"] {
-        let line = format!("{command} --mesh 8x8 --replications 1 --plot map:1e9");
+        let line = format!("{command} --mesh 8x8 --replications 1 --draw map:1e9");
         let ended = host_sim_in(folder.path(), &line);
         assert_eq!(ended.code, Some(1), "{line}: {ended}");
         assert!(ended.stdout.contains("first-fit"), "{line}: {ended}");
         for part in [
-            "--plot map:1000000000: ",
+            "--draw map:1000000000: ",
             "the run ends at ",
             "(expected a time up to then)",
         ] {
@@ -232,20 +232,18 @@ fn a_map_after_the_end_is_refused_behind_the_results() {
 }
 
 #[test]
-fn a_picture_is_called_after_its_kind() {
+fn nothing_is_written_unasked() {
     let folder = tempfile::tempdir().unwrap();
-    let small = "run --mesh 8x8 --batch 20 --replications 1 --plot";
-    for kind in ["timeline", "map"] {
-        let shown = host_sim_in(folder.path(), &format!("{small} {kind}")).good();
-        assert!(
-            shown.ends_with(&format!("{kind}: out/{kind}.svg\n")),
-            "{shown}"
-        );
-    }
-    let messages = "run --mesh 8x8 --pattern ring --batch 20 --replications 1 --plot links";
-    host_sim_in(folder.path(), messages).good();
-    for kind in ["timeline", "map", "links"] {
-        svg(folder.path(), &format!("out/{kind}.svg"));
+    let small = "run --mesh 8x8 --batch 20 --replications 1";
+    let shown = host_sim_in(folder.path(), &format!("{small} --draw map")).good();
+    assert!(shown.contains("first-fit"), "{shown}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    for (kind, more) in [("timeline", ""), ("map", ""), ("links", "--pattern ring")] {
+        let line = format!("{small} {more} --draw {kind} -o out/p.svg");
+        let shown = host_sim_in(folder.path(), &line).good();
+        let line = format!("\n{kind}: out/p.svg\n");
+        assert!(shown.ends_with(&line), "{shown}");
+        svg(folder.path(), "out/p.svg");
     }
 }
 
@@ -260,28 +258,24 @@ fn no_output_takes_the_place_of_another_file() {
     let run = "run --mesh 8x8 --replications 1 --jobs 20";
     for (line, part) in [
         (
-            format!("{run} --jobs-output same.csv --plot map --plot-output ./same.csv"),
-            "--plot-output ./same.csv is the file of --jobs-output, too",
+            format!("{run} -o same.csv --draw map -o ./same.csv"),
+            "--output ./same.csv is the file of --output, too",
         ),
         (
-            format!("{run} --jobs-output out/map.svg --plot map"),
-            "--plot-output out/map.svg is the file of --jobs-output, too",
-        ),
-        (
-            "run --mesh 8x8 --log l.swf --jobs-output l.swf".to_owned(),
-            "--jobs-output l.swf is the file of --log, too",
-        ),
-        (
-            "run --scenario s.toml --jobs-output s.toml".to_owned(),
-            "--jobs-output s.toml is the file of --scenario, too",
-        ),
-        (
-            "view --mesh 8x8 --log l.swf --output l.swf".to_owned(),
+            "run --mesh 8x8 --log l.swf -o l.swf".to_owned(),
             "--output l.swf is the file of --log, too",
         ),
         (
-            "replay ops.txt --mesh 8x8 --plot map --plot-output ./ops.txt".to_owned(),
-            "--plot-output ./ops.txt is the file of OPS, too",
+            "run --scenario s.toml -o s.toml".to_owned(),
+            "--output s.toml is the file of --scenario, too",
+        ),
+        (
+            "view --mesh 8x8 --log l.swf -o l.swf".to_owned(),
+            "--output l.swf is the file of --log, too",
+        ),
+        (
+            "replay ops.txt --mesh 8x8 --draw map -o ./ops.txt".to_owned(),
+            "--output ./ops.txt is the file of OPS, too",
         ),
     ] {
         let ended = host_sim_in(folder.path(), &line);
@@ -304,17 +298,18 @@ fn no_output_takes_the_place_of_another_file() {
 fn a_picture_that_cannot_be_written_comes_after_the_results() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("ops.txt"), "alloc 1 2x2\n").unwrap();
+    std::os::unix::fs::symlink("/dev/full", folder.path().join("full.svg")).unwrap();
     for line in [
-        "run --mesh 8x8 --replications 1 --jobs 20 --plot map",
-        "replay ops.txt --mesh 8x8 --plot map",
-        "replay ops.txt --mesh 8x8 --plot map --quiet",
+        "run --mesh 8x8 --replications 1 --jobs 20 --draw map",
+        "replay ops.txt --mesh 8x8 --draw map",
+        "replay ops.txt --mesh 8x8 --draw map --quiet",
     ] {
-        let ended = host_sim_in(folder.path(), &format!("{line} --plot-output /dev/full"));
+        let ended = host_sim_in(folder.path(), &format!("{line} -o full.svg"));
         assert_eq!(ended.code, Some(1), "{line}: {ended}");
         assert!(!ended.stdout.is_empty(), "{line}: {ended}");
-        let reason = "/dev/full: cannot write the picture: ";
+        let reason = "full.svg: cannot write the picture: ";
         assert!(
-            ended.stderr.starts_with("error: --plot ") && ended.stderr.contains(reason),
+            ended.stderr.starts_with("error: --draw ") && ended.stderr.contains(reason),
             "{line}: {ended}"
         );
     }
@@ -333,7 +328,7 @@ fn a_map_behind_the_last_grant_names_the_most_there_are() {
     fs::write(folder.path().join("l.swf"), log).unwrap();
     let ended = host_sim_in(
         folder.path(),
-        "run --mesh 8x8 --log l.swf --plot map:jobs=3",
+        "run --mesh 8x8 --log l.swf --draw map:jobs=3",
     );
     let reason = "first-fit, replication 1: only 2 jobs granted in the whole run (expected a number up to 2)";
     assert!(

@@ -76,6 +76,8 @@ fn a_value_that_is_repeated_counts_once_in_every_command() {
     );
 }
 
+const ALL: &str = "its ending says what it has (expected .csv, .json, .svg, .swf or .html)";
+
 /// A file whose name says otherwise would be written in vain.
 #[test]
 fn the_ending_of_a_file_is_that_of_what_is_written() {
@@ -83,23 +85,25 @@ fn the_ending_of_a_file_is_that_of_what_is_written() {
     let small = "--mesh 8x8 --jobs 40 --strategy ff";
     let run = format!("run {small} --replications 1");
     for (line, ending) in [
-        (format!("{run} --jobs-output f.parquet"), ".csv or .swf"),
-        (format!("{run} --jobs-output f.swf.gz"), ".csv or .swf"),
-        (format!("{run} --plot map --plot-output f.png"), ".svg"),
-        (format!("{run} --plot timeline --plot-output f.pdf"), ".svg"),
-        (format!("compare {small} --output f.png"), ".svg"),
-        (format!("view {small} --output f.json"), ".html or .htm"),
+        (format!("{run} -o f.parquet"), ALL),
+        (format!("{run} -o f.swf.gz"), ALL),
+        (format!("{run} --draw map -o f.png"), ALL),
+        (format!("{run} -o results"), ALL),
+        (format!("compare {small} -o f.png"), ALL),
+        (
+            format!("view {small} -o f.json"),
+            "(expected the ending .html or .htm)",
+        ),
     ] {
         let ended = host_sim_in(folder.path(), &line);
-        let expected = format!("(expected the ending {ending}, or none)");
         assert!(
-            ended.code == Some(2) && ended.stderr.contains(&expected),
+            ended.code == Some(2) && ended.stderr.contains(ending),
             "{line}: {ended}"
         );
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "{line}");
     }
-    for name in ["F.SVG", "picture"] {
-        let line = format!("{run} --plot map --plot-output {name}");
+    for name in ["F.SVG", "picture.svg"] {
+        let line = format!("{run} --draw map -o {name}");
         host_sim_in(folder.path(), &line).good();
         let text = fs::read_to_string(folder.path().join(name)).unwrap();
         assert!(text.starts_with("<svg"), "{text}");
@@ -147,7 +151,7 @@ fn a_comparison_writes_no_file_unasked() {
     let shown = host_sim_in(folder.path(), &format!("{small} --load .2,.4")).good();
     assert!(!shown.contains("picture: "), "{shown}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-    let line = format!("{small} --load .3 --output one.svg");
+    let line = format!("{small} --load .3 -o one.svg");
     let shown = host_sim_in(folder.path(), &line).good();
     assert!(shown.contains("\npicture: one.svg\n"), "{shown}");
 }
@@ -228,7 +232,7 @@ fn options_that_do_nothing_are_not_offered() {
     }
     let help = host_sim("replay --help").good();
     assert!(
-        help.contains("--plot <map>") && !help.contains("timeline"),
+        help.contains("--draw <map>") && !help.contains("timeline"),
         "{help}"
     );
     let folder = tempfile::tempdir().unwrap();
@@ -371,7 +375,7 @@ fn switches_have_no_value_and_common_options_are_short() {
     );
     assert_eq!(quiet.stderr, "", "{quiet}");
     assert_eq!(quiet.json()["scenario"]["largest"], true);
-    let map = "run --mesh 8x8 --jobs 30 --replications 1 --strategy ff --plot map";
+    let map = "run --mesh 8x8 --jobs 30 --replications 1 --strategy ff --draw map";
     for (when, is_coloured) in [("always", true), ("never", false), ("auto", false)] {
         let shown = host_sim_in(folder.path(), &format!("{map} --color {when}")).good();
         assert_eq!(shown.contains("\u{1b}["), is_coloured, "{when}: {shown}");

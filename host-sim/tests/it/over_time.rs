@@ -1,4 +1,4 @@
-//! Pictures of runs over time, `run --plot timeline`: areas in them are sums over the jobs.
+//! Pictures of runs over time, `run --draw timeline`: areas in them are sums over the jobs.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ const SCENARIO: &str =
 
 /// Makes a picture; gives the utilization.
 fn picture(folder: &Path) -> (Html, f64) {
-    let line = format!("{SCENARIO} --plot timeline --plot-output p.svg");
+    let line = format!("{SCENARIO} --draw timeline -o p.svg");
     let results = host_sim_in(folder, &line).json();
     let utilization = &results["results"][0]["metrics"]["utilization"]["mean"];
     let svg = fs::read_to_string(folder.join("p.svg")).unwrap();
@@ -36,7 +36,7 @@ fn area_of_axes(width: f64, height: f64) -> f64 {
 fn the_axis_of_a_long_run_has_days() {
     let folder = tempfile::tempdir().unwrap();
     let line = "run --mesh 8x8 --strategy ff --batch 60 --service-mean 86400 --replications 1";
-    let line = format!("{line} --plot timeline --plot-output p.svg");
+    let line = format!("{line} --draw timeline -o p.svg");
     host_sim_in(folder.path(), &line).good();
     let svg = fs::read_to_string(folder.path().join("p.svg")).unwrap();
     assert!(

@@ -43,7 +43,7 @@ fn page(folder: &Path, paper: Paper) -> String {
     let name = paper.name;
     // All jobs of liu are there at time 0.
     let jobs = if name == "liu" { "" } else { "--jobs 200" };
-    let line = format!("reproduce {name} {jobs} --replications 3 --output o");
+    let line = format!("reproduce {name} {jobs} --replications 3 --save o");
     host_sim_in(folder, &line).good();
     fs::read_to_string(folder.join(format!("o/{name}.html"))).unwrap()
 }
@@ -96,7 +96,7 @@ fn the_page_is_valid_and_complete() {
 #[test]
 fn the_papers_own_number_of_replications_stands_beside_all() {
     let folder = tempfile::tempdir().unwrap();
-    let line = "reproduce chuang-wu --figure 2 --replications 12 --output o";
+    let line = "reproduce chuang-wu --figure 2 --replications 12 --save o";
     host_sim_in(folder.path(), line).good();
     let text = fs::read_to_string(folder.path().join("o/chuang-wu.html")).unwrap();
     let page = Html::parse_document(&text);

@@ -145,9 +145,9 @@ fn of_a_run_wherever_the_error_is_found() {
                 &[],
             ),
             (
-                "jobs-output = \"j\"",
+                "output = \"j\"",
                 "",
-                "s.toml:1: `jobs-output` is an option of the command",
+                "s.toml:1: `output` is an option of the command",
                 &[],
             ),
             (

@@ -18,25 +18,27 @@ fn what_the_program_did_not_write_is_replaced_only_if_asked() {
     fs::write(path("ops"), "alloc 1 2x2\n").unwrap();
     let one = format!("run {SMALL} --replications 1");
     for (line, file) in [
-        (format!("{one} --jobs-output j.csv"), "j.csv"),
-        (format!("{one} --jobs-output j.swf"), "j.swf"),
-        (format!("{one} --plot map --plot-output m.svg"), "m.svg"),
-        (format!("{one} --plot timeline"), "out/timeline.svg"),
+        (format!("{one} -o jobs.csv"), "jobs.csv"),
+        (format!("{one} -o r.csv"), "r.csv"),
+        (format!("{one} -o r.json"), "r.json"),
+        (format!("{one} -o v.html"), "v.html"),
+        (format!("{one} -o j.swf"), "j.swf"),
+        (format!("{one} --draw map -o m.svg"), "m.svg"),
+        (format!("{one} --draw timeline -o t.svg"), "t.svg"),
+        (format!("{one} -o c.svg"), "c.svg"),
         (
-            "replay ops --mesh 4x4 --quiet --plot map --plot-output r.svg".to_owned(),
+            "replay ops --mesh 4x4 --quiet --draw map -o r.svg".to_owned(),
             "r.svg",
         ),
         (
-            format!(
-                "compare {SMALL} --load .2,.3 --scheduler fcfs --replications 1 --output c.svg"
-            ),
+            format!("compare {SMALL} --load .2,.3 --scheduler fcfs --replications 1 -o c.svg"),
             "c.svg",
         ),
         (
-            format!("saturation {SMALL} --replications 1 --output s.svg"),
+            format!("saturation {SMALL} --replications 1 -o s.svg"),
             "s.svg",
         ),
-        (format!("view {SMALL} --output v.html"), "v.html"),
+        (format!("view {SMALL} -o v.html"), "v.html"),
         (
             "run --scenario g.toml --save o --slurm 1".to_owned(),
             "o/slurm-array.sh",
@@ -73,7 +75,7 @@ fn a_reproduction_leaves_unknown_files_of_its_names_alone() {
         let path = folder.path().join("o").join(name);
         fs::create_dir_all(folder.path().join("o")).unwrap();
         fs::write(&path, "mine").unwrap();
-        let line = "reproduce chang-mohapatra --figure 3 --output o";
+        let line = "reproduce chang-mohapatra --figure 3 --save o";
         let ended = host_sim_in(folder.path(), line);
         let is_named = ended
             .stderr
@@ -89,15 +91,15 @@ fn the_place_of_every_file_is_said() {
     let folder = tempfile::tempdir().unwrap();
     for (line, said) in [
         (
-            format!("saturation {SMALL} --replications 1 --output s.svg"),
+            format!("saturation {SMALL} --replications 1 -o s.svg"),
             "\npicture: s.svg\n",
         ),
         (
-            format!("compare {SMALL} --load .3 --replications 1 --output c.svg"),
+            format!("compare {SMALL} --load .3 --replications 1 -o c.svg"),
             "\npicture: c.svg\n",
         ),
         (
-            format!("run {SMALL} --replications 1 --jobs-output j.csv"),
+            format!("run {SMALL} --replications 1 -o jobs.csv"),
             "\njobs: j.csv\n",
         ),
     ] {
@@ -111,7 +113,7 @@ fn the_place_of_every_file_is_said() {
 #[test]
 fn a_killed_run_leaves_no_part_of_its_jobs() {
     let folder = tempfile::tempdir().unwrap();
-    let line = "run --mesh 8x8 --load .3 --jobs 16000000 --replications 1 --jobs-output jobs.csv";
+    let line = "run --mesh 8x8 --load .3 --jobs 16000000 --replications 1 -o jobs.csv";
     let child = crate::program::command(folder.path(), line);
     let mut child = { child }.spawn().unwrap();
     wait_for_runs(child.id());

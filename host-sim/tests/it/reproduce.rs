@@ -38,7 +38,7 @@ fn every_figure_gives_a_table_a_picture_and_verdicts() {
         (PODS, 1..=5),
     ] {
         let folder = tempfile::tempdir().unwrap();
-        let shown = host_sim_in(folder.path(), &format!("{line} --output o")).good();
+        let shown = host_sim_in(folder.path(), &format!("{line} --save o")).good();
         let files = files(&folder.path().join("o"));
         for number in figures.clone() {
             let of_figure = format!("figure-{number:02}");
@@ -136,7 +136,7 @@ const UTILIZATION: [(&str, f64, f64); 4] = [
 #[test]
 fn cubes_have_a_record_for_every_distribution_and_strategy() {
     let folder = tempfile::tempdir().unwrap();
-    let line = "reproduce chuang-wu --figure 2 --replications 60 --output o";
+    let line = "reproduce chuang-wu --figure 2 --replications 60 --save o";
     let shown = host_sim_in(folder.path(), line).good();
     let records = records(&files(&folder.path().join("o"))["figure-02.csv"]);
     // Four measures, two service times, four strategies, four distributions.
@@ -203,7 +203,7 @@ fn cubes_have_a_record_for_every_distribution_and_strategy() {
 #[test]
 fn larger_cubes_are_measured_over_loads_and_clocked_over_cubes() {
     let folder = tempfile::tempdir().unwrap();
-    host_sim_in(folder.path(), &format!("{CHUANG_WU} --figure 3 --output o")).good();
+    host_sim_in(folder.path(), &format!("{CHUANG_WU} --figure 3 --save o")).good();
     let files = files(&folder.path().join("o"));
     let cubes = [
         "4-ary 3-cube",
@@ -241,7 +241,7 @@ fn larger_cubes_are_measured_over_loads_and_clocked_over_cubes() {
 #[test]
 fn both_readings_of_the_dynamic_threshold_are_measured() {
     let folder = tempfile::tempdir().unwrap();
-    host_sim_in(folder.path(), &format!("{KIM_YOON} --figure 15 --output o")).good();
+    host_sim_in(folder.path(), &format!("{KIM_YOON} --figure 15 --save o")).good();
     let delays = records(&files(&folder.path().join("o"))["figure-15.csv"]);
     for scheduler in ["modified-fcfs:dynamic", "modified-fcfs:count"] {
         let of_reading = delays
@@ -265,7 +265,7 @@ fn the_same_seed_gives_the_same_bytes_with_any_number_of_threads() {
     ] {
         let run = |options: &str| {
             let folder = tempfile::tempdir().unwrap();
-            let line = format!("{paper} {figures} {options} --output o");
+            let line = format!("{paper} {figures} {options} --save o");
             let shown = host_sim_in(folder.path(), &line).good();
             (shown, files(&folder.path().join("o")))
         };
@@ -318,7 +318,7 @@ fn what_is_not_known_ends_with_exit_code_2() {
 fn a_folder_that_cannot_be_made_is_named() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("o"), "a file").unwrap();
-    let ended = host_sim_in(folder.path(), &format!("{KIM_YOON} --output o"));
+    let ended = host_sim_in(folder.path(), &format!("{KIM_YOON} --save o"));
     assert_eq!(ended.code, Some(2), "{ended}");
     assert!(
         ended.stderr.starts_with("error: o: cannot make the folder"),
@@ -329,7 +329,7 @@ fn a_folder_that_cannot_be_made_is_named() {
 #[test]
 fn pods_are_measured_as_run_measures_them_and_jobs_that_never_fit_are_counted() {
     let folder = tempfile::tempdir().unwrap();
-    let line = "reproduce pods --figure 1 --figure 2 --jobs 150 --replications 3 --output o";
+    let line = "reproduce pods --figure 1 --figure 2 --jobs 150 --replications 3 --save o";
     let shown = host_sim_in(folder.path(), line).good();
     fs::write(
         folder.path().join("any.toml"),
@@ -374,7 +374,7 @@ fn pods_are_measured_as_run_measures_them_and_jobs_that_never_fit_are_counted() 
 #[test]
 fn relative_differences_are_those_of_the_means_of_the_same_jobs() {
     let folder = tempfile::tempdir().unwrap();
-    let line = "reproduce lookahead --figure 7 --jobs 150 --replications 3 --output o";
+    let line = "reproduce lookahead --figure 7 --jobs 150 --replications 3 --save o";
     host_sim_in(folder.path(), line).good();
     let rows = records(&fs::read_to_string(folder.path().join("o/figure-07.csv")).unwrap());
     assert_eq!(rows.len(), 9);
@@ -409,7 +409,7 @@ fn figures_about_logs_are_made_of_resampled_weeks_of_the_logs_at_hand() {
     let folder = tempfile::tempdir().unwrap();
     let name = KTH;
     write_kth(&folder.path().join("logs"));
-    let line = "reproduce lookahead --figure 8 --replications 3 --traces logs --output o";
+    let line = "reproduce lookahead --figure 8 --replications 3 --traces logs --save o";
     let shown = host_sim_in(folder.path(), line).good();
     assert!(
         shown.contains("LEB waits less than FSL under EASY on the KTH log"),
@@ -450,7 +450,7 @@ fn figures_about_logs_are_made_of_resampled_weeks_of_the_logs_at_hand() {
         );
     }
     // The other log is not there: its figure is left out, and that is said.
-    let line = "reproduce lookahead --jobs 60 --replications 2 --traces logs --output all";
+    let line = "reproduce lookahead --jobs 60 --replications 2 --traces logs --save all";
     let shown = host_sim_in(folder.path(), line).good();
     let reason = "Figure 9 is left out: the log SDSC-Par-1996-3.1-cln.swf.gz is not at hand";
     assert!(shown.contains(reason), "{shown}");
@@ -458,7 +458,7 @@ fn figures_about_logs_are_made_of_resampled_weeks_of_the_logs_at_hand() {
     assert!(page.contains(reason) && page.contains("figure-8"));
     let ended = host_sim_in(
         folder.path(),
-        "reproduce lookahead --figure 9 --traces logs --output o9",
+        "reproduce lookahead --figure 9 --traces logs --save o9",
     );
     assert!(
         ended.code == Some(2) && ended.stderr.contains(reason),

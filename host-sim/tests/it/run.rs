@@ -503,16 +503,16 @@ fn a_closed_output_loses_no_file() {
     let folder = tempfile::tempdir().unwrap();
     for (line, files) in [
         (
-            "run --mesh 8x8 --jobs 60 --replications 40 --strategy ff,bf,as --format json --jobs-output jobs.csv \
-             --plot timeline --plot-output timeline.svg",
+            "run --mesh 8x8 --jobs 60 --replications 40 --strategy ff,bf,as --format json -o jobs.csv \
+             --draw timeline -o timeline.svg",
             &["jobs.csv", "timeline.svg"][..],
         ),
         (
-            "compare --mesh 8x8 --jobs 60 --replications 3 --format json --output curves.svg",
+            "compare --mesh 8x8 --jobs 60 --replications 3 --format json -o curves.svg",
             &["curves.svg"],
         ),
         (
-            "saturation --mesh 8x8 --jobs 60 --replications 3 --format json --output sat.svg",
+            "saturation --mesh 8x8 --jobs 60 --replications 3 --format json -o sat.svg",
             &["sat.svg"],
         ),
     ] {
@@ -548,7 +548,7 @@ fn jobs_behind_a_long_queue_are_backfilled() {
     log.extend((2..1_200).map(|number| job(number, 2, 10)));
     log += &job(1_200, 1, 10);
     fs::write(folder.path().join("log.swf"), log).unwrap();
-    let line = "run --mesh 2x1 --log log.swf --scheduler easy --jobs-output jobs.csv --format json";
+    let line = "run --mesh 2x1 --log log.swf --scheduler easy -o jobs.csv --format json";
     let json = host_sim_in(folder.path(), line).json();
     assert_eq!(json["results"][0]["table_limited"], 0);
     let jobs = fs::read_to_string(folder.path().join("jobs.csv")).unwrap();
@@ -563,7 +563,8 @@ fn the_seed_of_a_log_is_shown() {
     let folder = tempfile::tempdir().unwrap();
     let log = "1 0 -1 10 2 -1 -1 2 20 -1 1 1 1 -1 -1 1 -1 -1\n";
     fs::write(folder.path().join("log.swf"), log).unwrap();
-    let line = "run --mesh 4x4 --log log.swf --estimates factor:1..5 --seed 7 --plot timeline --plot-output t.svg";
+    let line =
+        "run --mesh 4x4 --log log.swf --estimates factor:1..5 --seed 7 --draw timeline -o t.svg";
     let text = host_sim_in(folder.path(), line).good();
     assert!(text.contains(", seed 7"), "{text}");
     let picture = fs::read_to_string(folder.path().join("t.svg")).unwrap();

@@ -76,7 +76,7 @@ fn pictures_that_need_times_of_arrival_refuse_a_backlog() {
             "expected one --strategy",
         ),
         (
-            "run --mesh 8x8 --plot map --plot-output m.svg",
+            "run --mesh 8x8 --draw map -o m.svg",
             "expected no --backlog",
             "expected no `backlog`",
         ),

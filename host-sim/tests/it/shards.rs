@@ -231,13 +231,13 @@ fn a_paper_is_reproduced_in_shards() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let line = "reproduce chang-mohapatra --jobs 200 --replications 3 --figure 3 --figure 5";
-    host_sim_in(folder, &format!("{line} --output whole")).good();
+    host_sim_in(folder, &format!("{line} --save whole")).good();
     for shard in 1..=3 {
-        let options = format!("--output parts --shard {shard}/3");
+        let options = format!("--save parts --shard {shard}/3");
         let said = host_sim_in(folder, &format!("{line} {options}")).good();
         assert!(said.starts_with(&format!("shard {shard} of 3: ")), "{said}");
     }
-    let said = host_sim_in(folder, &format!("{line} --output parts --merge")).good();
+    let said = host_sim_in(folder, &format!("{line} --save parts --merge")).good();
     assert!(said.contains("Figure 3, "), "{said}");
     let whole = files(&folder.join("whole"));
     assert!(whole.len() > 4);

@@ -311,8 +311,8 @@ fn mistakes_give_one_line() {
         ),
         (
             "load = [0.4, 0.5]",
-            "--plot map",
-            &["--plot takes one point, and load has 2 values (expected one)"],
+            "--draw map",
+            &["--draw map takes one point, and load has 2 values (expected one)"],
         ),
         (
             "",

@@ -19,7 +19,7 @@ fn saturation_is_sorted_and_drawn() {
         })
         .collect();
     expected.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let shown = host_sim_in(folder.path(), &format!("{line} --output a/s.svg")).good();
+    let shown = host_sim_in(folder.path(), &format!("{line} -o a/s.svg")).good();
     let table: Vec<_> = shown.lines().filter(|line| line.contains('█')).collect();
     assert_eq!(table.len(), 3, "{shown}");
     for (row, (mean, name)) in table.iter().zip(&expected) {
@@ -53,7 +53,7 @@ fn saturation_is_sorted_and_drawn() {
 fn compare_draws_any_metric() {
     let folder = tempfile::tempdir().unwrap();
     let line = "compare --mesh 8x8 --strategy ff,naive --scheduler fcfs --load .3,.5 --jobs 200 \
-                --replications 2 --output c.svg";
+                --replications 2 -o c.svg";
     for (metric, title, label) in [
         (
             "waiting_delay",

@@ -3,6 +3,7 @@
 #![cfg(target_os = "linux")]
 
 use std::fs::OpenOptions;
+use std::os::unix::fs::symlink;
 use std::process::Stdio;
 
 use crate::program::{command, host_sim, host_sim_in};
@@ -13,17 +14,20 @@ const RUN: &str = "--mesh 8x8 --jobs 50 --strategy ff,naive";
 #[test]
 fn results_are_written_before_a_file_that_fails() {
     for format in ["table", "json", "csv"] {
-        for (line, option) in [
-            (format!("compare {RUN} --load .3"), "--output"),
-            (format!("saturation {RUN}"), "--output"),
-            (format!("run {RUN} --replications 2"), "--jobs-output"),
+        for (line, file) in [
+            (format!("compare {RUN} --load .3"), "full.svg"),
+            (format!("saturation {RUN}"), "full.json"),
+            (format!("run {RUN} --replications 2"), "jobs.csv"),
+            (format!("run {RUN} --replications 2"), "full.csv"),
+            (format!("run {RUN} --replications 2"), "full.html"),
         ] {
             let line = format!("{line} --format {format}");
             let whole = host_sim(&line).good();
             let folder = tempfile::tempdir().unwrap();
-            let ended = host_sim_in(folder.path(), &format!("{line} {option} /dev/full"));
+            symlink("/dev/full", folder.path().join(file)).unwrap();
+            let ended = host_sim_in(folder.path(), &format!("{line} -o {file}"));
             assert_eq!(ended.code, Some(1), "{line}: {ended}");
-            let reason = format!("error: {option}: /dev/full: cannot write the ");
+            let reason = format!("error: --output: {file}: cannot write the ");
             assert!(ended.stderr.starts_with(&reason), "{line}: {ended}");
             assert_eq!(ended.stderr.lines().count(), 1, "{line}: {ended}");
             // But for times on the clock.
@@ -36,9 +40,12 @@ fn results_are_written_before_a_file_that_fails() {
 #[test]
 fn what_cannot_be_printed_is_an_error() {
     // Neither the results nor the files that follow them can be written.
-    let picture = "compare --mesh 8x8 --jobs 50 --load .3 --output /dev/full";
-    let jobs = "run --mesh 8x8 --jobs 50 --replications 2 --jobs-output /dev/full";
+    let picture = "compare --mesh 8x8 --jobs 50 --load .3 -o full.svg";
+    let jobs = "run --mesh 8x8 --jobs 50 --replications 2 -o jobs.csv";
     let folder = tempfile::tempdir().unwrap();
+    for file in ["full.svg", "jobs.csv"] {
+        symlink("/dev/full", folder.path().join(file)).unwrap();
+    }
     for line in [
         "--help",
         "help",

@@ -12,7 +12,7 @@ const SCENARIO: &str =
     "--mesh 16x16 --strategy ff,as,mbs --load .7 --jobs 1500 --warmup 0 --seed 4";
 
 fn page(folder: &Path, scenario: &str) -> String {
-    let line = format!("view {scenario} --output o/view.html");
+    let line = format!("view {scenario} -o o/view.html");
     let said = host_sim_in(folder, &line).good();
     assert!(said.starts_with("view: o/view.html, "), "{said}");
     fs::read_to_string(folder.join("o/view.html")).unwrap()

@@ -108,7 +108,7 @@ fn a_trace_is_run_as_the_log_with_the_same_jobs() {
         );
     }
     // The owners of jobs come through.
-    let line = "run --mesh 8x8 --strategy ff --log log.swf --jobs-output jobs.csv";
+    let line = "run --mesh 8x8 --strategy ff --log log.swf -o jobs.csv";
     host_sim_in(folder.path(), line).good();
     let rows = fs::read_to_string(path("jobs.csv")).unwrap();
     assert!(rows.lines().nth(1).unwrap().ends_with(",3,4,"), "{rows}");
@@ -122,9 +122,9 @@ fn a_trace_is_run_as_the_log_with_the_same_jobs() {
     }
     let second = host_sim_fed(folder.path(), &format!("{again} --log -"), &rows);
     assert_eq!(hashes(&first), hashes(&second.json()));
-    let line = "run --mesh 8x8 --strategy ff,naive --log log.swf --jobs-output two.csv";
+    let line = "run --mesh 8x8 --strategy ff,naive --log log.swf -o two-jobs.csv";
     host_sim_in(folder.path(), line).good();
-    let refused = host_sim_in(folder.path(), &format!("{again} --log two.csv"));
+    let refused = host_sim_in(folder.path(), &format!("{again} --log two-jobs.csv"));
     let expected = "the jobs are of several runs (expected those of one strategy";
     assert!(
         refused.code == Some(2) && refused.stderr.contains(expected),
@@ -229,7 +229,7 @@ fn times_are_drawn_from_files_and_models() {
         ),
         ("run --model lublin --mesh 3x3", "expected at least 10"),
         (
-            "run --interarrival t.csv:gap --service t.csv:run --jobs-output t.csv",
+            "run --interarrival t.csv:gap --service t.csv:run -o t.csv",
             "is the file of",
         ),
     ] {

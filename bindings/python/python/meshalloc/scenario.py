@@ -324,7 +324,7 @@ class Results:
     def jobs(self) -> dict[str, list[Any]]:
         """A table with a row for each measured job of every strategy and replication.
 
-        The columns have the names and the units of a file of `host-sim run --jobs-output`. `None`
+        The columns have the names and the units of a file of `host-sim run -o jobs.csv`. `None`
         stands for what has no value. `pandas.DataFrame(results.jobs())` is a frame.
         """
         if self._tables is None:

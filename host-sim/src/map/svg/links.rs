@@ -50,7 +50,7 @@ impl LinkMap {
             return Ok(());
         }
         Err(format!(
-            "--plot links draws machines of up to {LINKS_NODES_MAX} processors, not {}",
+            "--draw links draws machines of up to {LINKS_NODES_MAX} processors, not {}",
             machine.nodes()
         ))
     }

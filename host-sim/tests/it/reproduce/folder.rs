@@ -11,7 +11,7 @@ use crate::program::{command, host_sim_in, kill};
 #[test]
 fn figures_share_their_points() {
     let folder = tempfile::tempdir().unwrap();
-    let line = |figures: &str| format!("{CHANG_MOHAPATRA} {figures} --output o");
+    let line = |figures: &str| format!("{CHANG_MOHAPATRA} {figures} --save o");
     let all = line("--figure 3 --figure 5 --figure 6");
     let table = || files(&folder.path().join("o"))["figure-05.csv"].clone();
     host_sim_in(folder.path(), &all).good();
@@ -36,7 +36,7 @@ fn a_table_of_no_known_command_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let table = folder.path().join("figure-05.csv");
     fs::write(&table, "mine").unwrap();
-    let line = format!("{CHANG_MOHAPATRA} --figure 5 --output .");
+    let line = format!("{CHANG_MOHAPATRA} --figure 5 --save .");
     let ended = host_sim_in(folder.path(), &line);
     assert_eq!(ended.code, Some(2), "{ended}");
     assert!(ended.stderr.contains("figure-05.csv: is there"), "{ended}");
@@ -49,7 +49,7 @@ fn a_table_of_no_known_command_is_left_alone() {
 #[test]
 fn what_was_measured_is_kept_until_all_is_written() {
     let folder = tempfile::tempdir().unwrap();
-    let line = format!("{CHANG_MOHAPATRA} --figure 5 --output o");
+    let line = format!("{CHANG_MOHAPATRA} --figure 5 --save o");
     let output = folder.path().join("o");
     let points = || fs::read_dir(output.join("points")).map_or(0, Iterator::count);
     let page = output.join("chang-mohapatra.html");
@@ -70,7 +70,7 @@ fn what_was_measured_is_kept_until_all_is_written() {
 fn results_written_meanwhile_are_not_replaced_unasked() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("o");
-    let long = "reproduce chang-mohapatra --figure 5 --jobs 2000 --replications 10 --output o";
+    let long = "reproduce chang-mohapatra --figure 5 --jobs 2000 --replications 10 --save o";
     let mut slower = command(folder.path(), long)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -84,7 +84,7 @@ fn results_written_meanwhile_are_not_replaced_unasked() {
     }
     kill("-STOP", slower.id());
     assert!(slower.try_wait().unwrap().is_none(), "too quick to tell");
-    let short = format!("{CHANG_MOHAPATRA} --figure 5 --output o");
+    let short = format!("{CHANG_MOHAPATRA} --figure 5 --save o");
     host_sim_in(folder.path(), &short).good();
     let first = files(&output)["figure-05.csv"].clone();
     kill("-CONT", slower.id());

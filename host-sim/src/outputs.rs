@@ -1,0 +1,274 @@
+//! `-o FILE`: what is written into files beside standard output. The ending says what.
+
+use std::ffi::OsStr;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use clap::Args;
+use clap::builder::ValueHint;
+
+use crate::completion::{Known, metrics};
+use crate::failure::Failure;
+use crate::file::{self, ReplaceArgs};
+use crate::map::{PictureFile, Plot};
+use crate::settings::Format;
+use meshalloc_sim::metrics::Metric;
+use meshalloc_sim::names;
+
+/// The options of files.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct OutputArgs {
+    /// Also write FILE, whose ending says what: .csv or .json the results, .svg a picture (--draw).
+    /// In run also: .csv with a name that ends in jobs (jobs.csv), or .swf, each measured job, which
+    /// --log reads; .html a page of the machine over time, as view makes it. May be given several
+    /// times; folders are made
+    #[arg(short, long = "output", value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Where and how")]
+    files: Vec<PathBuf>,
+
+    /// What a picture shows: a metric over the first setting with several values. In run also, of
+    /// the first replication: map, which job holds which processors when the last measured job
+    /// arrives, map:TIME at that time, or map:jobs=N when N jobs have been granted, on a terminal,
+    /// too; links, the traffic on each link, for jobs that send messages; timeline, processors in
+    /// use and jobs that wait [default: the metric of the first table; saturation: utilization]
+    #[arg(long, value_name = "METRIC|map[:WHEN]|links|timeline", value_parser = Known { parser: Drawing::from_str, values: drawings() }, hide_possible_values = true, help_heading = "Where and how")]
+    draw: Option<Drawing>,
+}
+
+fn drawings() -> Vec<&'static str> {
+    [&["map", "links", "timeline"][..], &metrics()].concat()
+}
+
+/// What a picture shows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Drawing {
+    Metric(Metric),
+    Run(Plot),
+}
+
+impl FromStr for Drawing {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let kind = text.split(':').next().unwrap_or_default();
+        if ["map", "links", "timeline"].contains(&kind) {
+            return text.parse().map(Drawing::Run);
+        }
+        let metric = names::metric(text).map(Drawing::Metric);
+        metric.map_err(|error| format!("{error}, nor map, links or timeline"))
+    }
+}
+
+/// What a file has.
+enum Kind {
+    Results(Format),
+    Jobs,
+    Picture,
+    Page,
+}
+
+impl Kind {
+    fn of(path: &Path) -> Result<Self, String> {
+        let part = |part: Option<&OsStr>| {
+            part.map(|part| part.to_string_lossy().to_ascii_lowercase())
+                .unwrap_or_default()
+        };
+        let name = part(path.file_stem());
+        let before = name.strip_suffix("jobs");
+        let is_jobs = before.is_some_and(|before| !before.ends_with(char::is_alphanumeric));
+        Ok(match &*part(path.extension()) {
+            "swf" => Kind::Jobs,
+            "csv" if is_jobs => Kind::Jobs,
+            "csv" => Kind::Results(Format::Csv),
+            "json" => Kind::Results(Format::Json),
+            "svg" => Kind::Picture,
+            "html" | "htm" => Kind::Page,
+            _ => {
+                let path = path.display();
+                return Err(format!(
+                    "--output {path}: its ending says what it has (expected .csv, .json, .svg, .swf or .html)"
+                ));
+            }
+        })
+    }
+}
+
+/// An error about a file of a command that writes a page, or else a picture, if its name says
+/// otherwise.
+pub(crate) fn check_only(path: &Path, is_page: bool) -> Result<(), String> {
+    match Kind::of(path) {
+        Ok(Kind::Page) if is_page => Ok(()),
+        Ok(Kind::Picture) if !is_page => Ok(()),
+        _ => {
+            let ending = if is_page { ".html or .htm" } else { ".svg" };
+            let path = path.display();
+            Err(format!("--output {path} (expected the ending {ending})"))
+        }
+    }
+}
+
+/// The files, which can be written.
+#[derive(Debug, Default)]
+pub(crate) struct Outputs {
+    results: Vec<(PathBuf, Format)>,
+    pub(crate) picture: Option<PictureFile>,
+    pub(crate) jobs: Option<PathBuf>,
+    pub(crate) page: Option<PathBuf>,
+    pub(crate) draw: Option<Drawing>,
+}
+
+impl OutputArgs {
+    /// Looks at the files before the work begins: an error comes at once. `read` and `others` are
+    /// files of other options, of which the first are only read.
+    pub(crate) fn open(
+        &self,
+        read: &[(&str, &Path)],
+        scenario: Option<&Path>,
+        replace: ReplaceArgs,
+    ) -> Result<Outputs, String> {
+        let own = self.files.iter().map(|path| ("--output", Some(&**path)));
+        let files: Vec<_> = [("--scenario", scenario)].into_iter().chain(own).collect();
+        file::spare(read, &files)?;
+        let mut outputs = Outputs {
+            draw: self.draw,
+            ..Outputs::default()
+        };
+        let single = |is_there: bool, path: &Path| {
+            if is_there {
+                let path = path.display();
+                return Err(format!(
+                    "--output {path}: a run has one such file (expected one)"
+                ));
+            }
+            Ok(())
+        };
+        for path in &self.files {
+            match Kind::of(path)? {
+                Kind::Results(format) => {
+                    let checked = file::check(path, file::Product::Results, replace);
+                    checked.map_err(|error| failed(path, &error))?;
+                    outputs.results.push((path.clone(), format));
+                }
+                Kind::Jobs => {
+                    single(outputs.jobs.is_some(), path)?;
+                    outputs.jobs = Some(path.clone());
+                }
+                Kind::Picture => {
+                    single(outputs.picture.is_some(), path)?;
+                    outputs.picture = Some(PictureFile::open(path, replace)?);
+                }
+                Kind::Page => {
+                    single(outputs.page.is_some(), path)?;
+                    outputs.page = Some(path.clone());
+                }
+            }
+        }
+        Ok(outputs)
+    }
+}
+
+fn failed(path: &Path, error: &std::io::Error) -> String {
+    format!("{}: cannot write the results: {error}", path.display())
+}
+
+impl Outputs {
+    /// What shows a single run, as an option: the first of them.
+    pub(crate) fn of_one_run(&self) -> Option<String> {
+        let file = self.jobs.as_ref().or(self.page.as_ref());
+        let file = file.map(|path| format!("--output {}", path.display()));
+        let drawn = self.plot().map(|plot| format!("--draw {plot}"));
+        file.or(drawn)
+    }
+
+    /// The picture of a run that is drawn.
+    pub(crate) fn plot(&self) -> Option<Plot> {
+        match self.draw? {
+            Drawing::Run(plot) => Some(plot),
+            Drawing::Metric(_) => None,
+        }
+    }
+
+    /// The metric that is drawn, if a picture shows one; by default this one.
+    pub(crate) fn metric(&self, default: Metric) -> Option<Metric> {
+        match self.draw {
+            Some(Drawing::Metric(metric)) => Some(metric),
+            Some(Drawing::Run(_)) => None,
+            None => self.picture.is_some().then_some(default),
+        }
+    }
+
+    /// Writes the files of results, which `write` gives in a format.
+    pub(crate) fn write_results(
+        &self,
+        write: &dyn Fn(Format, &mut dyn Write) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        for (path, format) in &self.results {
+            let mut content = Vec::new();
+            write(*format, &mut content)?;
+            file::write(path, &content).map_err(|error| failed(path, &error))?;
+        }
+        Ok(())
+    }
+
+    /// A line about each file of results.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = String> {
+        let results = self.results.iter();
+        results.map(|(path, _)| format!("results: {}", path.display()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_says_what_a_file_has() {
+        for (path, expected) in [
+            ("jobs.csv", "jobs"),
+            ("out/ff-jobs.csv", "jobs"),
+            ("Jobs.CSV", "jobs"),
+            ("log.swf", "jobs"),
+            ("results.csv", "csv"),
+            ("jobs/all.csv", "csv"),
+            ("myjobs.csv", "csv"),
+            ("jobs.json", "json"),
+            ("a.svg", "picture"),
+            ("a.html", "page"),
+            ("a.htm", "page"),
+            ("a.png", ""),
+            ("jobs", ""),
+            ("a.swf.gz", ""),
+        ] {
+            let found = match Kind::of(Path::new(path)) {
+                Ok(Kind::Results(Format::Csv)) => "csv",
+                Ok(Kind::Results(_)) => "json",
+                Ok(Kind::Jobs) => "jobs",
+                Ok(Kind::Picture) => "picture",
+                Ok(Kind::Page) => "page",
+                Err(_) => "",
+            };
+            assert_eq!(found, expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_drawing_is_a_metric_or_a_picture_of_a_run() {
+        for (text, is_run) in [
+            ("map", true),
+            ("map:2h", true),
+            ("timeline", true),
+            ("utilization", false),
+        ] {
+            let drawing: Drawing = text.parse().unwrap();
+            assert_eq!(matches!(drawing, Drawing::Run(_)), is_run, "{text}");
+        }
+        let error = "utilisation".parse::<Drawing>().unwrap_err();
+        assert!(error.contains("did you mean \"utilization\"?"), "{error}");
+        assert!(
+            "map:x"
+                .parse::<Drawing>()
+                .unwrap_err()
+                .contains("map:jobs=N")
+        );
+    }
+}
