@@ -23,7 +23,7 @@ pub(crate) struct OutputArgs {
     /// In run also: .csv with a name that ends in jobs (jobs.csv), or .swf, each measured job, which
     /// --log reads; .html a page of the machine over time, as view makes it. May be given several
     /// times; folders are made
-    #[arg(short, long = "output", value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Where and how")]
+    #[arg(short = 'o', long = "output", value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Where and how")]
     files: Vec<PathBuf>,
 
     /// What a picture shows: a metric over the first setting with several values. In run also, of
@@ -31,7 +31,7 @@ pub(crate) struct OutputArgs {
     /// arrives, map:TIME at that time, or map:jobs=N when N jobs have been granted, on a terminal,
     /// too; links, the traffic on each link, for jobs that send messages; timeline, processors in
     /// use and jobs that wait [default: the metric of the first table; saturation: utilization]
-    #[arg(long, value_name = "METRIC|map[:WHEN]|links|timeline", value_parser = Known { parser: Drawing::from_str, values: drawings() }, hide_possible_values = true, help_heading = "Where and how")]
+    #[arg(long, value_name = "WHAT", value_parser = Known { parser: Drawing::from_str, values: drawings() }, hide_possible_values = true, help_heading = "Where and how")]
     draw: Option<Drawing>,
 }
 

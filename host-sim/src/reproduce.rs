@@ -28,6 +28,7 @@ use meshalloc_sim::scenario::{SEED_DEFAULT, Scenario, label_text};
 
 pub(crate) mod figure;
 mod page;
+mod scenario;
 
 use meshalloc_papers::claims::{Claim, tally};
 use meshalloc_papers::extent::Extent;
@@ -85,6 +86,15 @@ pub struct ReproduceArgs {
     #[command(flatten)]
     settings: Given<Self>,
 
+    /// Another value of a setting in all runs, such as scheduler=easy: verdicts are then about
+    /// these. May be given several times
+    #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
+    set: Vec<(String, String)>,
+
+    /// Run nothing: print this figure as a scenario file, which run --scenario takes
+    #[arg(long, value_name = "NUMBER", value_parser = names::count::<u32>, conflicts_with = "figure")]
+    scenario: Option<u32>,
+
     /// The side of the largest mesh of kim-yoon [default: 128; with --full: 512]
     #[arg(long, value_name = "SIDE", value_parser = sides())]
     largest_mesh: Option<u16>,
@@ -126,6 +136,12 @@ impl Takes for ReproduceArgs {
     }
 }
 
+fn pair(text: &str) -> Result<(String, String), String> {
+    let pair = text.split_once('=');
+    let (key, value) = pair.ok_or("expected KEY=VALUE, such as scheduler=easy")?;
+    Ok((names::canonical(key), value.to_owned()))
+}
+
 const LEAST_SIDE: u16 = 16;
 
 fn sides() -> impl TypedValueParser<Value = u16> {
@@ -134,6 +150,22 @@ fn sides() -> impl TypedValueParser<Value = u16> {
 }
 
 impl ReproduceArgs {
+    /// The paper with other values of settings, if some are given.
+    fn changed(&self) -> Result<Option<File>, String> {
+        if self.set.is_empty() {
+            return Ok(None);
+        }
+        let mut files = paper::all()?.into_iter();
+        let mut changed = files.find(|file| file.name == self.paper.name);
+        for (key, value) in &self.set {
+            if let Some(file) = &mut changed {
+                let set = file.set(key, value);
+                set.map_err(|error| format!("--set {key}={value}: {error}"))?;
+            }
+        }
+        Ok(changed)
+    }
+
     fn lengths(&self) -> &paper::Lengths {
         if self.full {
             &self.paper.full
@@ -156,7 +188,8 @@ impl ReproduceArgs {
     /// The chosen figures, each once, in the order of their numbers.
     fn figures(&self) -> Result<Vec<u32>, String> {
         let known = self.paper.numbers();
-        let unknown = self.figure.iter().find(|number| !known.contains(number));
+        let chosen = || self.figure.iter().chain(&self.scenario);
+        let unknown = chosen().find(|number| !known.contains(number));
         if let Some(number) = unknown {
             let known: Vec<_> = known.iter().map(u32::to_string).collect();
             return Err(format!(
@@ -165,8 +198,11 @@ impl ReproduceArgs {
                 known.join(", ")
             ));
         }
-        let chosen = |number: &u32| self.figure.is_empty() || self.figure.contains(number);
-        Ok(known.into_iter().filter(chosen).collect())
+        let is_chosen = |number: &u32| {
+            let mut chosen = chosen().peekable();
+            chosen.peek().is_none() || chosen.any(|known| known == number)
+        };
+        Ok(known.into_iter().filter(is_chosen).collect())
     }
 
     /// Whether every option that is given changes something about the chosen figures.
@@ -234,6 +270,11 @@ impl ReproduceArgs {
                 command.push_str(&format!(" --{name} {value}"));
             }
         }
+        for (key, value) in &self.set {
+            let pair = format!("{key}={value}");
+            command.push_str(" --set ");
+            command.push_str(&failure::command_line(&[pair]));
+        }
         command.push_str(&format!(" --seed {}", given.seed.unwrap_or(SEED_DEFAULT)));
         command
     }
@@ -243,7 +284,8 @@ impl ReproduceArgs {
 pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<(), Failure> {
     let part = &args.part;
     let mut numbers = args.figures()?;
-    let paper_file = args.paper;
+    let changed = args.changed()?;
+    let paper_file = changed.as_ref().unwrap_or(args.paper);
     if let Some(machines) = paper_file
         .machines
         .as_ref()
@@ -258,6 +300,14 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
     let largest_mesh = args.largest_mesh.or(args.lengths().largest_mesh);
     let mut paper = paper_file.paper(&numbers, largest_mesh)?;
     args.check_used(given, &paper, &numbers)?;
+    if args.scenario.is_some() {
+        for figure in &paper.figures {
+            let length = |setting: &Setting| extent.simulated(setting);
+            let text = scenario::text(&paper_file.title, figure, &length)?;
+            output.write_all(text.as_bytes())?;
+        }
+        return Ok(());
+    }
     let logs = Logs::new(args.traces.as_deref());
     let left_out = without_log(&paper, &logs);
     if let Some((_, reason)) = left_out

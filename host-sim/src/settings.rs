@@ -88,7 +88,14 @@ fn option(setting: &'static Setting) -> Arg {
         Form::File => arg
             .value_parser(value_parser!(OsString))
             .value_hint(ValueHint::FilePath),
-        Form::Switch => arg.action(ArgAction::SetTrue),
+        // `--strict=false` takes back what a file says.
+        Form::Switch => arg
+            .action(ArgAction::Set)
+            .num_args(0..=1)
+            .require_equals(true)
+            .default_missing_value("true")
+            .hide_possible_values(true)
+            .value_parser(["true", "false"]),
     }
 }
 
@@ -142,7 +149,7 @@ impl<T> Given<T> {
         let all = kept.chain(over.iter().cloned());
         let words = all.flat_map(|(key, value)| {
             if Setting::of(key).is_some_and(|setting| setting.form == Form::Switch) {
-                vec![format!("--{key}")]
+                vec![format!("--{key}={value}")]
             } else {
                 vec![format!("--{key}"), value]
             }

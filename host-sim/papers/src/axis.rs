@@ -33,6 +33,11 @@ pub(super) fn text(value: &Value) -> String {
 }
 
 impl AxisRow {
+    /// Whether it has values for this key.
+    pub(super) fn varies(&self, key: &str) -> bool {
+        self.keys.iter().any(|known| known == key)
+    }
+
     pub(super) fn len(&self) -> usize {
         let words = self.words.values().map(Vec::len);
         words.chain([self.values.len()]).max().unwrap_or(0)

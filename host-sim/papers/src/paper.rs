@@ -8,7 +8,7 @@
 //!
 //! The keys of a point are those that the paper fixes, then those of the row (`set`), then those of
 //! the axes, then those of the side of a comparison (`own` or `other`); later ones take the place
-//! of earlier ones. `mix` may name one of the paper's own `mixes`, and `machine` one of its
+//! of earlier ones; last come those of [`File::set`]. `mix` may name one of the paper's own `mixes`, and `machine` one of its
 //! `descriptions`.
 
 use std::cell::RefCell;
@@ -129,6 +129,9 @@ pub struct File {
     /// The paper's length, or more.
     pub full: Lengths,
     fixed: Table,
+    /// Values in place of the paper's.
+    #[serde(skip)]
+    over: BTreeMap<String, String>,
     /// Mixes, CSV as in a file of a mix, by the names under which keys have them.
     #[serde(default)]
     mixes: BTreeMap<String, String>,
@@ -217,6 +220,25 @@ impl File {
     /// The numbers of the figures, each once.
     pub fn numbers(&self) -> Vec<u32> {
         names::each_once(self.figures.iter().map(|figure| figure.number))
+    }
+
+    /// Another value of a setting in all runs.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such setting, it does not take the value, or an axis of the paper has its
+    /// values.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
+        let read = Scenario::default().set(key, value);
+        read.map_err(|error| error.to_string())?;
+        if self.axes.values().any(|axis| axis.varies(key)) {
+            let name = &self.name;
+            return Err(format!(
+                "the figures of {name} are over values of `{key}` (expected another setting)"
+            ));
+        }
+        self.over.insert(key.to_owned(), value.to_owned());
+        Ok(())
     }
 
     /// The paper with these figures, on meshes up to `largest_mesh`; an error says what is wrong.
@@ -349,6 +371,14 @@ impl<'f> Reader<'f> {
         }
         for (key, value) in side {
             keys.insert(key.clone(), self.fill(&text(value), scope)?);
+        }
+        for (key, value) in &self.file.over {
+            let setting = Key::of(key);
+            keys.retain(|other, _| {
+                let pair = setting.zip(Key::of(other));
+                !pair.is_some_and(|(setting, other)| setting.contradicts(other))
+            });
+            keys.insert(key.clone(), value.clone());
         }
         // A log takes the place of a synthetic workload.
         if keys.contains_key("log") {

@@ -1,6 +1,6 @@
 use clap::Parser;
 use meshalloc_papers::length::Length;
-use meshalloc_sim::experiment::Replications;
+use meshalloc_sim::experiment::{Experiment, Replications};
 
 use super::*;
 
@@ -40,6 +40,76 @@ fn the_command_on_the_page_gives_the_same_again() {
     let again = args(shown.strip_prefix("host-sim reproduce ").unwrap());
     assert_eq!(command(&again), shown);
     assert_eq!(extent(&again).length, extent(&given).length);
+}
+
+#[test]
+fn other_values_of_settings_are_in_all_runs_and_in_the_command() {
+    let given = args("chuang-wu --figure 2 --set scheduler=easy --set estimates=none");
+    assert!(command(&given).contains(" --set scheduler=easy --set estimates=none "));
+    let file = given.changed().unwrap().unwrap();
+    let paper = file.paper(&[2], None).unwrap();
+    let mut cells = paper.figures.iter().flat_map(Figure::cells);
+    let is_easy = |cell: &meshalloc_papers::measure::Cell| {
+        matches!(
+            cell.setting.plan.scheduler,
+            meshalloc::SchedulerKind::Easy { .. }
+        )
+    };
+    assert!(cells.all(is_easy));
+    for (set, part) in [
+        ("load=.3", "are over values of `load`"),
+        ("warmu=.3", "did you mean \"warmup\"?"),
+        ("warmup=2", "expected a number from 0"),
+    ] {
+        let error = args(&format!("chuang-wu --set {set}")).changed();
+        let error = error.unwrap_err();
+        assert!(error.starts_with(&format!("--set {set}: ")), "{error}");
+        assert!(error.contains(part), "{error}");
+    }
+}
+
+/// The file has the points of the figure, with the lengths of its runs.
+#[test]
+fn a_figure_is_a_scenario_file() {
+    let mut written = Vec::new();
+    for file in &*PAPERS {
+        let given = args(&file.name);
+        let extent = extent(&given);
+        let paper = paper(&file.name);
+        for figure in &paper.figures {
+            let length = |setting: &Setting| extent.simulated(setting);
+            let Ok(text) = scenario::text(&file.title, figure, &length) else {
+                continue;
+            };
+            written.push(format!("{} {}", file.name, figure.number));
+            let path = Path::new("f.toml");
+            let study = meshalloc_sim::scenario::Study::of_text(&text, path, Default::default());
+            let study = study.unwrap_or_else(|error| panic!("{error}: {text}"));
+            let points = study.points(None, &|_| Ok(()));
+            let points = points.unwrap_or_else(|error| panic!("{error}: {text}"));
+            let plans = points.iter().map(|point| &point.scenario.plan);
+            let (mut simulated, mut clocked) = (Plan::default(), Plan::default());
+            figure.plan(&mut simulated, &mut clocked);
+            let settings = simulated.settings().iter().chain(clocked.settings());
+            let settings: Vec<_> = settings.collect();
+            for plan in plans {
+                let found = settings.iter().find(|(setting, strategies)| {
+                    let expected = Experiment {
+                        strategies: plan.strategies.clone(),
+                        jobs: plan.jobs,
+                        replications: plan.replications,
+                        seed: plan.seed,
+                        ..setting.plan.clone()
+                    };
+                    let mut own = plan.strategies.iter();
+                    expected == *plan && own.all(|strategy| strategies.contains(strategy))
+                });
+                assert!(found.is_some(), "{}: {text}", written.last().unwrap());
+            }
+        }
+    }
+    assert!(written.len() > 15, "{written:?}");
+    assert!(written.contains(&"chuang-wu 2".to_owned()), "{written:?}");
 }
 
 fn paper(name: &str) -> Paper {

@@ -12,6 +12,7 @@ use meshalloc_sim::experiment::StrategyResult;
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::names;
 use meshalloc_sim::parameters;
+use meshalloc_sim::wording::wrapped;
 
 /// The points that differ in the first axis only.
 struct Group<'s> {
@@ -99,10 +100,11 @@ impl Study {
             metrics.any(|&metric| meshalloc_sim::results::is_hidden(result, metric))
         };
         if all().any(is_hidden) {
-            writeln!(
-                output,
-                "saturated: the backlog grew over the run, or jobs were passed without end, so a mean would depend on the length of the run."
-            )?;
+            const SATURATED: &str = "saturated: the backlog grew over the run, or jobs were passed \
+                 without end, so a mean would depend on the length of the run.";
+            for line in wrapped(SATURATED, report::width()) {
+                writeln!(output, "{line}")?;
+            }
         }
         for line in report::legend(all()) {
             writeln!(output, "{line}")?;

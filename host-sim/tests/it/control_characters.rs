@@ -68,7 +68,7 @@ fn control_characters_of_every_kind_of_file_are_escaped() {
         // On standard output.
         ("log log.swf", 0),
         ("log ODD.swf --mesh 4x4", 0),
-        ("log log.swf --format csv", 0),
+        ("log log.swf --format json", 0),
         ("run --mesh 4x4 --strategy ff --log ODD.swf", 0),
         ("compare --mesh 4x4 --strategy ff --log ODD.swf", 0),
         (
