@@ -414,10 +414,13 @@ fn tip(error: &clap::Error) -> Option<String> {
         _ => return None,
     };
     let name = option.strip_prefix("--")?.split(' ').next()?;
+    let is_option = argument.starts_with('-');
     let command = Cli::command();
     let takes = |command: &&clap::Command| {
         let mut arguments = command.get_arguments();
-        arguments.any(|arg| arg.get_long() == Some(name))
+        // Of some commands the option takes no file.
+        let takes = |arg: &Arg| is_option || arg.get_value_hint() == ValueHint::FilePath;
+        arguments.any(|arg| arg.get_long() == Some(name) && takes(arg))
     };
     let takers = command.get_subcommands().filter(takes);
     let takers: Vec<_> = takers.map(clap::Command::get_name).collect();

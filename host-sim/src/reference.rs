@@ -185,7 +185,11 @@ fn name(arg: &Arg, dashes: &str) -> String {
         String::new()
     };
     let text = match arg.get_long() {
-        Some(long) => format!("{dashes}{long} {value}"),
+        Some(long) => {
+            let short = arg.get_short().map(|short| format!("-{short}, "));
+            let short = short.unwrap_or_default();
+            format!("{short}{dashes}{long} {value}")
+        }
         None => value,
     };
     format!("`{}`", cell(text.trim_end()))

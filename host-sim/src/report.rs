@@ -12,6 +12,7 @@ use crate::failure::Incomplete;
 use crate::file;
 use crate::identity::hash;
 use crate::plot::Measured;
+use clap::ValueEnum;
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 use meshalloc_sim::experiment::{Experiment, Replications, Stop, StrategyResult};
 use meshalloc_sim::metrics::{Metric, Unit};
@@ -65,6 +66,8 @@ pub struct Report<'r> {
     pub results: &'r [StrategyResult],
     /// The metrics that are shown; none: those that the workload is about.
     pub metrics: &'r [Metric],
+    /// The unit of times in tables, if one is chosen.
+    pub(crate) time_unit: Option<TimeChoice>,
     /// The time each of them took, in the same order, if it was measured.
     pub timings: Option<&'r [Timing]>,
     /// Why the results are not of all replications.
@@ -140,15 +143,66 @@ pub(crate) fn measured(result: &StrategyResult, metric: Metric, size: f64) -> Op
 }
 
 /// The axis of a metric in a picture with values up to `most`, and the size of its unit. Times are
-/// shown in a [readable](TimeUnit::readable) one.
-pub(crate) fn axis(metric: Metric, unit: TimeUnit, most: f64) -> (String, f64) {
+/// shown in the chosen unit, or else a [readable](TimeUnit::readable) one.
+pub(crate) fn axis(
+    metric: Metric,
+    unit: TimeUnit,
+    chosen: Option<TimeChoice>,
+    most: f64,
+) -> (String, f64) {
     match metric.unit() {
         Unit::Time => {
-            let (size, name) = unit.readable(most);
+            let readable = || unit.readable(most);
+            let (size, name) = chosen.map_or_else(readable, TimeChoice::unit);
             (format!("{} ({name})", metric.words()), size)
         }
-        _ => (metric.label(unit), 1.0),
+        _ => (metric.label(unit.symbol()), 1.0),
     }
+}
+
+/// The unit of times in tables and pictures.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TimeChoice {
+    /// Seconds.
+    S,
+    /// Minutes.
+    Min,
+    /// Hours.
+    H,
+    /// Days.
+    D,
+}
+
+impl TimeChoice {
+    /// Its length in seconds, and its symbol.
+    const fn unit(self) -> (f64, &'static str) {
+        match self {
+            TimeChoice::S => (1.0, "s"),
+            TimeChoice::Min => (60.0, "min"),
+            TimeChoice::H => (3_600.0, "h"),
+            TimeChoice::D => (86_400.0, "d"),
+        }
+    }
+}
+
+/// The size and the symbol of the unit in which a table has a metric of these results: the chosen
+/// one; else of a log one that people read.
+pub(crate) fn time_unit<'r>(
+    metric: Metric,
+    unit: TimeUnit,
+    chosen: Option<TimeChoice>,
+    results: impl Iterator<Item = &'r StrategyResult>,
+) -> (f64, &'static str) {
+    if let Some(chosen) = chosen {
+        return chosen.unit();
+    }
+    let times = results.filter(|result| result.is_of_log && unit == TimeUnit::Second);
+    let means = times.filter_map(|result| match metric.unit() {
+        Unit::Time => Some(shown(result, metric)?.mean),
+        Unit::SquareTime => Some(shown(result, metric)?.mean.sqrt()),
+        _ => None,
+    });
+    unit.readable(means.fold(0.0, f64::max))
 }
 
 pub(crate) fn title(words: &str) -> String {
@@ -268,15 +322,16 @@ impl Report<'_> {
         let with_refused = |metric: Metric| any_refused && metric == Metric::WaitingDelay;
         let of = |metrics: &[Metric]| {
             let unit = self.scenario.plan.workload.time_unit();
+            let times = |metric| time_unit(metric, unit, self.time_unit, self.results.iter());
             let columns = metrics.iter().flat_map(|&metric| {
                 let refused = with_refused(metric).then(|| "refused\njobs".to_owned());
-                std::iter::once(metric.heading(unit)).chain(refused)
+                std::iter::once(metric.heading(times(metric).1)).chain(refused)
             });
             let mut table = table(std::iter::once("strategy".to_owned()).chain(columns));
             for result in self.results {
                 let values = metrics.iter().flat_map(|&metric| {
                     let refused = with_refused(metric).then(|| refused_text(result));
-                    std::iter::once(cell(result, metric)).chain(refused)
+                    std::iter::once(cell_in(result, metric, times(metric).0)).chain(refused)
                 });
                 let row = std::iter::once(result.strategy.to_string()).chain(values);
                 table.add_row(row);
@@ -354,7 +409,7 @@ impl Report<'_> {
         let any_searched = self.results.iter().any(searched);
         if any_searched {
             let unit = self.scenario.plan.workload.time_unit();
-            headers.push(Metric::SearchTime.heading(unit));
+            headers.push(Metric::SearchTime.heading(unit.symbol()));
         }
         if over_line {
             headers.extend(["round trip\n50 % (ms)", "99 %\n(ms)"].map(str::to_owned));
@@ -618,6 +673,11 @@ const FAILURES: [Metric; 4] = [
 
 /// A metric in a table: `47.9 ± 1.2`, the same with [marks](Mark), `saturated` or `-`.
 pub fn cell(result: &StrategyResult, metric: Metric) -> String {
+    cell_in(result, metric, 1.0)
+}
+
+/// The same with times in a unit of this size.
+pub(crate) fn cell_in(result: &StrategyResult, metric: Metric, size: f64) -> String {
     if is_hidden(result, metric) {
         let mark = Mark::Unestimated;
         let is_marked = mark.is_on(result, metric);
@@ -628,7 +688,11 @@ pub fn cell(result: &StrategyResult, metric: Metric) -> String {
         Some(Estimate {
             mean, ci95: None, ..
         }) if metric.unit() == Unit::Count && mean.fract() == 0.0 => mean.to_string(),
-        Some(estimate) => number(estimate, metric.scale()),
+        Some(estimate) => match metric.unit() {
+            Unit::Time => number(estimate, 1.0 / size),
+            Unit::SquareTime => number(estimate, 1.0 / (size * size)),
+            _ => number(estimate, metric.scale()),
+        },
         None => return "-".to_owned(),
     };
     let marks = Mark::ALL.into_iter();

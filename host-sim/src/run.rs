@@ -68,6 +68,7 @@ impl Takes for RunArgs {
 pub(crate) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<(), Failure> {
     args.keep.check()?;
     let study = Study::new(args.options.over(args.file.path())?, &|_| Ok(()))?;
+    let study = study.in_time_unit(args.show.time_unit)?;
     let scenario = &study.cases[0].scenario;
     let experiment = &study.points[0].experiment;
     let replace = args.keep.replace;
@@ -162,6 +163,7 @@ pub(crate) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<(), Failure>
         }),
         results,
         metrics: &args.show.metrics,
+        time_unit: study.time_unit,
         timings: Some(&timings),
         incomplete: incomplete.as_ref(),
     };

@@ -17,12 +17,13 @@ use std::{fs, io};
 use crate::failure::{self, Failure, Incomplete};
 use crate::file;
 use crate::progress::Bar;
+use crate::report::TimeChoice;
 use crate::slurm::Slurm;
 use meshalloc_sim::backend::{Backends, InProcessBackends};
 use meshalloc_sim::experiment::{self, Experiment, ExperimentError, Progress, StrategyResult};
 use meshalloc_sim::scenario::{self, Scenario, SettingError, StudyPoint, label_text};
 use meshalloc_sim::wording::{are, counted};
-use meshalloc_sim::workload::SharedLogs;
+use meshalloc_sim::workload::{SharedLogs, TimeUnit};
 
 pub(crate) mod command;
 mod frame;
@@ -48,6 +49,8 @@ pub(crate) struct Study {
     pub(crate) cases: Vec<StudyPoint>,
     /// The same, to be run.
     pub(crate) points: Vec<Point>,
+    /// The unit of times in tables and pictures, if one is chosen.
+    pub(crate) time_unit: Option<TimeChoice>,
 }
 
 /// What was measured.
@@ -79,7 +82,16 @@ impl Study {
             given,
             cases,
             points,
+            time_unit: None,
         })
+    }
+
+    /// The same with times in this unit.
+    pub(crate) fn in_time_unit(self, time_unit: Option<TimeChoice>) -> Result<Self, String> {
+        if time_unit.is_some() && self.unit() == TimeUnit::Cycle {
+            return Err("--time-unit: jobs send messages, so times are in cycles".to_owned());
+        }
+        Ok(Study { time_unit, ..self })
     }
 
     /// The files that its points read, with the options that name them, each once.

@@ -156,7 +156,7 @@ impl Panel {
         if self.curves.iter().any(|curve| curve.against.is_some()) {
             format!("difference of the {} (%)", self.metric.words())
         } else {
-            self.metric.label(unit)
+            self.metric.label(unit.symbol())
         }
     }
 

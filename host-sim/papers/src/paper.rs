@@ -7,9 +7,9 @@
 //! `{load.name}` that of its column `name`.
 //!
 //! The keys of a point are those that the paper fixes, then those of the row (`set`), then those of
-//! the axes, then those of the side of a comparison (`own` or `other`); later ones take the place
-//! of earlier ones; last come those of [`File::set`]. `mix` may name one of the paper's own `mixes`, and `machine` one of its
-//! `descriptions`.
+//! the axes, then those of the side of a comparison (`own` or `other`), then those of
+//! [`File::set`]; later ones take the place of earlier ones. `mix` may name one of the paper's own
+//! `mixes`, and `machine` one of its `descriptions`.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};

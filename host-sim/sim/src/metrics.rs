@@ -41,14 +41,13 @@ impl Unit {
     }
 
     /// The unit of [`Metric::scale`] times the value, where times are in this unit.
-    const fn symbol(self, time: TimeUnit) -> &'static str {
-        match (self, time) {
-            (Unit::Time, time) => time.symbol(),
-            (Unit::SquareTime, TimeUnit::Second) => "s²",
-            (Unit::SquareTime, TimeUnit::Cycle) => "cycles²",
-            (Unit::Fraction, _) => "%",
-            (Unit::Count, _) => "",
-            (Unit::WallSeconds, _) => "µs",
+    fn symbol(self, time: &str) -> String {
+        match self {
+            Unit::Time => time.to_owned(),
+            Unit::SquareTime => format!("{time}²"),
+            Unit::Fraction => "%".to_owned(),
+            Unit::Count => String::new(),
+            Unit::WallSeconds => "µs".to_owned(),
         }
     }
 }
@@ -107,16 +106,17 @@ macro_rules! metrics {
                 match self { $(Metric::$variant => &[$(Fact::$fact $(($key))?),*],)* }
             }
 
-            /// Its name in words, with the unit of [`Metric::scale`] times the value.
-            pub fn label(self, unit: TimeUnit) -> String {
+            /// Its name in words, with the unit of [`Metric::scale`] times the value, where times
+            /// are in the unit of this symbol.
+            pub fn label(self, time: &str) -> String {
                 let label = match self { $(Metric::$variant => $label,)* };
-                label.replace("{}", self.unit().symbol(unit))
+                label.replace("{}", &self.unit().symbol(time))
             }
 
             /// The same in a few short lines, over a column.
-            pub fn heading(self, unit: TimeUnit) -> String {
+            pub fn heading(self, time: &str) -> String {
                 let heading = match self { $(Metric::$variant => $heading,)* };
-                heading.replace("{}", self.unit().symbol(unit))
+                heading.replace("{}", &self.unit().symbol(time))
             }
 
             /// The name with the unit in which people read it, for files of numbers:
@@ -449,7 +449,7 @@ impl Refusals {
 impl Metric {
     /// Its name in words.
     pub fn words(self) -> String {
-        let label = self.label(TimeUnit::Second);
+        let label = self.label(TimeUnit::Second.symbol());
         label.split(" (").next().unwrap_or_default().to_owned()
     }
 

@@ -12,6 +12,7 @@ use crate::failure::Failure;
 use crate::map::PictureFile;
 use crate::outputs::OutputArgs;
 use crate::progress::Bar;
+use crate::report::TimeChoice;
 use crate::settings::{FileArgs, Format, FormatArgs, ThreadsArgs};
 use meshalloc_sim::backend::InProcessBackends;
 use meshalloc_sim::metrics::Metric;
@@ -28,6 +29,17 @@ pub(crate) struct ShowArgs {
     /// tables those that the workload is about, in CSV all]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = Known { parser: names::metric, values: metrics() }, hide_possible_values = true, help_heading = "Where and how")]
     pub(crate) metrics: Vec<Metric>,
+
+    /// The unit of times in tables and pictures: s, min, h or d; files of numbers have seconds
+    /// [default: s; of a log one in which numbers are short]
+    #[arg(
+        long,
+        value_name = "UNIT",
+        value_enum,
+        hide_possible_values = true,
+        help_heading = "Where and how"
+    )]
+    pub(crate) time_unit: Option<TimeChoice>,
 
     /// In CSV one row for each point and strategy, with the metrics as columns [default: one row
     /// for each metric]
@@ -94,7 +106,7 @@ impl StudyArgs {
         output: &mut dyn Write,
     ) -> Result<(), Failure> {
         self.keep.check()?;
-        let study = Study::new(given, preset.fill)?;
+        let study = Study::new(given, preset.fill)?.in_time_unit(self.show.time_unit)?;
         let outputs = &self.outputs;
         let outputs = outputs.open(&study.files(), self.file(), self.keep.replace)?;
         if let Some(option) = outputs.of_one_run() {

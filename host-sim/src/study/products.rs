@@ -154,6 +154,7 @@ impl Study {
                 controller: None,
                 results,
                 metrics: &show.metrics,
+                time_unit: self.time_unit,
                 timings: None,
                 incomplete: measured.incomplete.as_ref(),
             };
@@ -243,7 +244,12 @@ impl Study {
     pub(crate) fn picture(&self, metric: Metric, measured: &Measured) -> Picture {
         let results = measured.results.iter().flatten();
         let means = results.filter_map(|result| Some(report::measured(result, metric, 1.0)?.mean));
-        let (y_label, size) = report::axis(metric, self.unit(), means.fold(0.0, f64::max));
+        let (y_label, size) = report::axis(
+            metric,
+            self.unit(),
+            self.time_unit,
+            means.fold(0.0, f64::max),
+        );
         let axis = self.given.axes().next();
         let values: Vec<String> = match axis {
             Some(axis) => {

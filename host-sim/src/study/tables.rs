@@ -7,7 +7,7 @@ use meshalloc::StrategyKind;
 
 use super::{Measured, Results, Study, short};
 use crate::failure::Failure;
-use crate::report::{self, cell, fits, table, trimmed};
+use crate::report::{self, cell_in, fits, table, trimmed};
 use meshalloc_sim::experiment::StrategyResult;
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::names;
@@ -55,12 +55,14 @@ impl Study {
         results: &Results,
         is_under_way: bool,
     ) -> Vec<String> {
-        let title = report::title(&metric.label(self.unit()));
+        let all = results.iter().flatten();
+        let (size, time) = report::time_unit(metric, self.unit(), self.time_unit, all);
+        let title = report::title(&metric.label(time));
         let axis = self.points[0].label.first();
         let axis = axis.map_or("load", |(key, _)| key);
         let groups = self.groups(results);
         let tables = groups.iter().filter_map(|group| {
-            let table = group.table(axis, metric, is_under_way)?;
+            let table = group.table(axis, metric, size, is_under_way)?;
             Some(match &*group.others {
                 "" => format!("{title}\n{table}"),
                 others => format!("{title}, {others}\n{table}"),
@@ -119,9 +121,9 @@ impl Study {
 }
 
 impl Group<'_> {
-    /// The table of a metric, unless an interruption left it without runs; if it is too wide, with
-    /// short names, and in parts below each other.
-    fn table(&self, axis: &str, metric: Metric, is_under_way: bool) -> Option<String> {
+    /// The table of a metric with times in a unit of this size, unless an interruption left it
+    /// without runs; if it is too wide, with short names, and in parts below each other.
+    fn table(&self, axis: &str, metric: Metric, size: f64, is_under_way: bool) -> Option<String> {
         let has_runs = |results: &&[StrategyResult]| results.iter().any(|it| !it.runs.is_empty());
         let rows: Vec<_> = self
             .rows
@@ -144,7 +146,7 @@ impl Group<'_> {
                         if result.runs.is_empty() {
                             return "…".to_owned();
                         }
-                        let text = cell(result, metric);
+                        let text = cell_in(result, metric, size);
                         match report::refused_percent(result) {
                             Some(percent) if metric == Metric::WaitingDelay => {
                                 format!("{text} ({percent} refused)")

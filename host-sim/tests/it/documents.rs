@@ -49,6 +49,7 @@ pages! {
     guides_io "docs/guides/io.md",
     guides_message_contention "docs/guides/message-contention.md",
     guides_more_dimensions "docs/guides/more-dimensions.md",
+    guides_operate "docs/guides/operate.md",
     guides_papers "docs/guides/papers.md",
     guides_per_job_data "docs/guides/per-job-data.md",
     guides_ray "docs/guides/ray.md",

@@ -93,7 +93,7 @@ fn wrong_options_are_explained() {
         ("run --pattern ring --messages 0", &["1 to 4294967295"]),
         (
             "run --pattern ring --blocking=2",
-            &["unexpected value '2' for '--blocking'"],
+            &["invalid value '2' for '--blocking", "true, false"],
         ),
         (
             "run --pattern ring --service-mean 5",

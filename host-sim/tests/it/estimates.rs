@@ -224,8 +224,8 @@ fn killed_jobs_are_no_success_in_files_of_jobs() {
         .map(|line| [4, 11].map(|number| field(line, number)))
         .collect();
     assert_eq!(found, [["6", "0"], ["10", "1"]]);
-    host_sim_in(folder.path(), &format!("{line} out.csv")).good();
-    let csv = fs::read(folder.path().join("out.csv")).unwrap();
+    host_sim_in(folder.path(), &format!("{line} out-jobs.csv")).good();
+    let csv = fs::read(folder.path().join("out-jobs.csv")).unwrap();
     let mut table = csv::Reader::from_reader(&*csv);
     let at = table
         .headers()

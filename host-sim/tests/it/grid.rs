@@ -198,6 +198,8 @@ fn studies_comparisons_and_saturation_serve_grids() {
         "least-expected-blocking",
         "leb-estimates",
         "folding",
+        "partition",
+        "walltime-aware",
     ];
     assert_eq!(names(&json["results"]), expected);
 }

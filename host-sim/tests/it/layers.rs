@@ -120,6 +120,16 @@ fn a_contradiction_names_both_places_and_the_way_out() {
             "run --warmup .1",
             "s.toml:1: --warmup requires `measure` arrivals".to_owned(),
         ),
+        (
+            "\nkill-at-estimate = true\n",
+            "run --pattern ring --arrival-rate .001",
+            plain(2, "kill-at-estimate", "pattern"),
+        ),
+        (
+            ring,
+            "run --io-nodes left",
+            plain(1, "pattern", "io-nodes"),
+        ),
         (log, "saturation", of_saturation(1, "log")),
         ("log = \"t.csv\"\n", "saturation", of_saturation(1, "log")),
         (
@@ -163,6 +173,20 @@ fn a_later_setting_of_one_choice_replaces_the_earlier() {
     let small = "--jobs 50 --format json";
     for (file, options, said, has, has_not) in [
         ("mesh = \"8x8\"\nload = 0.3\n", "--load .5", String::new(), ("load", json!(0.5)), ""),
+        (
+            "mesh = \"8x8\"\nlargest = true\n",
+            "--largest=false",
+            String::new(),
+            ("largest", json!(false)),
+            "",
+        ),
+        (
+            "mesh = \"8x8\"\nlargest = false\n",
+            "--largest",
+            String::new(),
+            ("largest", json!(true)),
+            "",
+        ),
         (
             "mesh = \"8x8\"\nbacklog = 7\n",
             "--load .5",

@@ -71,7 +71,7 @@ map: p.svg
         assert!(svg.contains(part), "{part} is missing in {svg}");
     }
 
-    let line = "run --cube k=4,n=3 --strategy tc,sniffing --batch 30 --service uniform:5,10 --replications 1 --draw map:20";
+    let line = "run --cube k=4,n=3 --strategy tc,sniffing --batch 30 --service uniform:5,10 --replications 1 --draw map:20 -o out/map.svg";
     let shown = host_sim_in(folder.path(), line).good();
     assert_eq!(shown.matches("20.0 s: ").count(), 2, "{shown}");
     assert_eq!(
@@ -85,13 +85,13 @@ map: p.svg
 #[test]
 fn objects_are_not_mixed_with_a_picture() {
     let folder = tempfile::tempdir().unwrap();
-    let line = "replay - --mesh 8x4 --draw map";
+    let line = "replay - --mesh 8x4 -o out/map.svg";
     let shown = host_sim_fed(folder.path(), line, OPERATIONS).good();
     for line in shown.lines() {
         serde_json::from_str::<serde_json::Value>(line).unwrap();
     }
     svg(folder.path(), "out/map.svg");
-    let run = "run --mesh 8x8 --jobs 200 --replications 1 --draw map --format json";
+    let run = "run --mesh 8x8 --jobs 200 --replications 1 --draw map -o out/map.svg --format json";
     host_sim_in(folder.path(), run).json();
     svg(folder.path(), "out/map.svg");
 }
@@ -99,7 +99,7 @@ fn objects_are_not_mixed_with_a_picture() {
 #[test]
 fn strategies_beside_each_other() {
     let folder = tempfile::tempdir().unwrap();
-    let line = "run --mesh 16x16 --strategy ff,naive --jobs 300 --replications 1 --draw map:100.5";
+    let line = "run --mesh 16x16 --strategy ff,naive --jobs 300 --replications 1 --draw map:100.5 -o out/map.svg";
     let shown = host_sim_in(folder.path(), line).good();
     let titles = shown
         .lines()

@@ -139,9 +139,9 @@ fn of_a_run_wherever_the_error_is_found() {
                 &[],
             ),
             (
-                "plot = \"map\"",
+                "draw = \"map\"",
                 "",
-                "s.toml:1: `plot` is an option of the command line",
+                "s.toml:1: `draw` is an option of the command line",
                 &[],
             ),
             (

@@ -100,7 +100,7 @@ fn the_place_of_every_file_is_said() {
         ),
         (
             format!("run {SMALL} --replications 1 -o jobs.csv"),
-            "\njobs: j.csv\n",
+            "\njobs: jobs.csv\n",
         ),
     ] {
         let shown = host_sim_in(folder.path(), &line).good();

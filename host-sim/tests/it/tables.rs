@@ -94,3 +94,34 @@ fn compare_draws_any_metric() {
         "{ended}"
     );
 }
+
+#[test]
+fn times_are_in_the_unit_asked_for_and_of_a_log_in_one_that_people_read() {
+    let folder = tempfile::tempdir().unwrap();
+    // The second job waits for the five days of the first.
+    let job = |number: u32, seconds: u32| {
+        format!("{number} 0 -1 {seconds} 16 -1 -1 16 -1 -1 1 1 1 -1 -1 1 -1 -1\n")
+    };
+    let log = job(1, 432_000) + &job(2, 864_000);
+    fs::write(folder.path().join("log.swf"), log).unwrap();
+    for command in ["run", "compare --strategy ff --scheduler fcfs"] {
+        let line = format!("{command} --mesh 4x4 --log log.swf");
+        for (more, unit, wait) in [
+            ("", "(days)", " 2.5"),
+            (" --time-unit h", "(h)", " 60"),
+            (" --time-unit min", "(min)", " 3600"),
+            (" --time-unit s", "(s)", " 216000"),
+        ] {
+            let shown = host_sim_in(folder.path(), &format!("{line}{more}")).good();
+            let is_shown = shown.contains(unit) && shown.contains(wait);
+            assert!(is_shown, "{line}{more}: {shown}");
+        }
+        let csv = format!("{line} --time-unit d --format csv");
+        let csv = host_sim_in(folder.path(), &csv).good();
+        assert!(csv.contains(",waiting_delay,216000,"), "{csv}");
+    }
+    let line = "run --mesh 4x4 --batch 9 --pattern ring --time-unit h";
+    let ended = host_sim_in(folder.path(), line);
+    let reason = "error: --time-unit: jobs send messages, so times are in cycles\n";
+    assert_eq!((ended.code, &*ended.stderr), (Some(2), reason));
+}
