@@ -20,9 +20,9 @@ use meshalloc_sim::names;
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct OutputArgs {
     /// Also write FILE, whose ending says what: .csv or .json the results, .svg a picture (--draw).
-    /// In run also: .csv with a name that ends in jobs (jobs.csv), or .swf, each measured job, which
-    /// --log reads; .html a page of the machine over time, as view makes it. May be given several
-    /// times; folders are made
+    /// In run also: .csv with a name that ends in jobs (jobs.csv), or .swf, each measured job,
+    /// which --log reads; .html a page of the machine over time, as view makes it. May be given
+    /// several times; folders are made
     #[arg(short = 'o', long = "output", value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Where and how")]
     files: Vec<PathBuf>,
 

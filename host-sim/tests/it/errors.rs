@@ -160,7 +160,7 @@ fn wrong_options_are_explained() {
         ),
         (
             "run s.toml",
-            &["tip: --scenario s.toml is an option of run, view, compare or"],
+            &["tip: --scenario s.toml is an option of run, view, watch, compare or"],
         ),
         ("run a/b.swf.gz", &["tip: --log a/b.swf.gz is an option of"]),
         (

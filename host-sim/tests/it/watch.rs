@@ -194,7 +194,7 @@ fn an_absent_processor_is_in_the_frame_and_in_the_map() {
     for part in ["1 running, 1 waiting", "6 free, 2 faulty", "|..xx|"] {
         assert!(frame.contains(part), "{part}\n{frame}");
     }
-    let map = host_sim_in(folder.path(), &format!("run {settings} --plot map")).good();
+    let map = host_sim_in(folder.path(), &format!("run {settings} --draw map")).good();
     assert!(map.contains("6 free, 2 faulty"), "{map}");
 }
 

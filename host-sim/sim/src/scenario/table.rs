@@ -515,7 +515,8 @@ settings! {
     /// A log, plain or .gz; - reads standard input. All of it is measured. Requires a machine. It
     /// is in the Standard Workload Format, or CSV whose header has the columns submit, run, and
     /// shape or processors, and optionally estimate, rings, id, user, group, priority; times are
-    /// in seconds or D-HH:MM:SS, submit times also dates. What -o jobs.csv and -o FILE.swf write is a log, too
+    /// in seconds or D-HH:MM:SS, submit times also dates. What -o jobs.csv and -o FILE.swf write is
+    /// a log, too
     log: file PathBuf = "FILE", LOG,
         not = ["side-lengths", "side-range", "dims", "radices", "load", "service-mean", "service"];
 
