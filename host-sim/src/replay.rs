@@ -1,7 +1,6 @@
 //! `replay`: a file of operations, one by one, through a controller.
 //!
-//! `host-sim replay --help` describes the file; `host-sim schema operation` prints the keys of an
-//! operation.
+//! `host-sim replay --help` describes the file.
 //!
 //! Time is counted in operations: the controller's clock advances by one with each. Strategies that
 //! look ahead decide by estimates. A job whose lease ends is released, whether it runs or waits.

@@ -14,7 +14,7 @@ pub struct Commit {
     /// The controller's clock after the change.
     pub at: Ticks,
     /// The most bytes that the change may add to a checkpoint, with the grant or the reservation
-    /// that follows from it ([`Controller::growth_by_time`] counts what longer times add); 0
+    /// that follows from it (`Controller::growth_by_time` counts what longer times add); 0
     /// without the feature `restore`.
     pub adds: usize,
     /// Whether it only sets the clock: everything else is already as the change says.
