@@ -216,7 +216,11 @@ fn check(
     let count = (held & !busy).count_ones();
     let rounds = matches!(
         kind,
-        StrategyKind::Buddy | StrategyKind::FreeList | StrategyKind::Sniffing
+        StrategyKind::Buddy
+            | StrategyKind::FreeList
+            | StrategyKind::Sniffing
+            | StrategyKind::Partition
+            | StrategyKind::WalltimeAware
     );
     assert!(
         count == chips || rounds && count > chips,
