@@ -34,6 +34,8 @@ pub(crate) fn rule(kind: StrategyKind) -> Option<&'static str> {
         "tree-collapsing-printed" => "the first place found by collapsing, in one order",
         "free-list" => "the first free subcube, with radices rounded up to powers of two",
         "sniffing" => "the first free subcube of the largest radix",
+        "partition" => "a half of a half of the machine that blocks the fewest larger ones",
+        "walltime-aware" => "the same, beside the job that ends at nearly the same time",
         "partner" => "the first free subcube of whole dimensions",
         "folding" => "the first place, also of a box into which the request folds",
         "parallel-layout" => "columns of processors that face the I/O nodes at the left",
