@@ -27,7 +27,7 @@ impl Hole {
     ///
     /// # Errors
     ///
-    /// `Dimensions` if a list has more numbers than [`DESCRIBED_MAX`](crate::DESCRIBED_MAX), or
+    /// `Dimensions` if a list has more numbers than [`DESCRIBED_MAX`](super::DESCRIBED_MAX), or
     /// `sides` has another number of them than `start`; `NoSide` if a side is 0.
     pub const fn new(start: &[u16], sides: &[u16]) -> Result<Hole, DescriptionError> {
         let n = start.len();
