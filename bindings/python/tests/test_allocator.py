@@ -193,7 +193,7 @@ def test_controller():
     with pytest.raises(meshalloc.Refused) as refused:
         controller.submit(4, (1, 1), now=6)
     assert refused.value.reason == "table-full"
-    assert [controller.why(job) for job in (1, 2, 3)] == [None, "too-few-free", "not-its-turn"]
+    assert [controller.why(job) for job in (1, 2, 3)] == [None, "fragmented", "not-its-turn"]
     with pytest.raises(meshalloc.Misuse, match="no job"):
         controller.release(9, now=7)
     assert controller.release(1, now=8) == 48
