@@ -431,8 +431,10 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         let unmarked_max = self.strategy.facts().blocks_unmarked;
         self.occupancy.clear(grid, unmarked_max);
         self.pool.clear(grid.nodes() as usize);
-        for block in self.absent() {
-            self.occupancy.mark_faulty(block);
+        if Description::BUILT {
+            for block in self.absent() {
+                self.occupancy.mark_faulty(block);
+            }
         }
         self.strategy.rebuild(&self.occupancy);
     }
@@ -754,9 +756,11 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         } else {
             self.suppose_held_near(block, jobs, pause);
             let mut changed = self.occupancy.clear_faulty(block, &self.supposed);
-            for absent in self.absent() {
-                if self.occupancy.grid().overlap(absent, block) {
-                    changed -= self.occupancy.mark_faulty(absent);
+            if Description::BUILT {
+                for absent in self.absent() {
+                    if self.occupancy.grid().overlap(absent, block) {
+                        changed -= self.occupancy.mark_faulty(absent);
+                    }
                 }
             }
             changed

@@ -345,7 +345,7 @@ impl<'a, 'm> View<'a, 'm> {
 
     /// What has happened so far.
     pub fn statistics(&self) -> Statistics {
-        let absent = self.description();
+        let absent = self.description().filter(|_| Description::BUILT);
         let absent = absent.map_or(0, Description::absent_processors);
         Statistics {
             nodes: self.occupancy.grid().nodes() - absent,

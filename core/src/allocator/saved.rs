@@ -11,6 +11,7 @@ use crate::checkpoint::{
 };
 use crate::draft::Draft;
 use crate::grid::{Block, Grid};
+use crate::machine::Description;
 use crate::node::NodeId;
 use crate::pool::{Chain, Link, NONE};
 use crate::strategy::{Strategy, StrategyKind};
@@ -192,7 +193,7 @@ impl<S: Strategy> Allocator<'_, S> {
         let grid = *self.occupancy.grid();
         let is_absent = move |node| self.absent().any(|block| grid.holds(block, node));
         let faulty = self.occupancy.faulty_nodes();
-        faulty.filter(move |&node| !is_absent(node))
+        faulty.filter(move |&node| !(Description::BUILT && is_absent(node)))
     }
 
     /// All busy processors are restored: the strategy begins with this occupancy.
