@@ -445,7 +445,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         S: 'a,
     {
         let description: Option<&'a Description> = self.strategy.description();
-        let description = description.filter(|_| Description::BUILT).into_iter();
+        let description = description.into_iter();
         description.flat_map(Description::absent_blocks)
     }
 

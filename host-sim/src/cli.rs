@@ -418,7 +418,7 @@ fn tip(error: &clap::Error) -> Option<String> {
     let command = Cli::command();
     let takes = |command: &&clap::Command| {
         let mut arguments = command.get_arguments();
-        // Of some commands the option takes no file.
+        // The same option may take no file in another command.
         let takes = |arg: &Arg| is_option || arg.get_value_hint() == ValueHint::FilePath;
         arguments.any(|arg| arg.get_long() == Some(name) && takes(arg))
     };
@@ -607,7 +607,6 @@ fn replay_file(args: &ReplayArgs, quiet: bool, output: &mut impl Write) -> Resul
             strategy,
             at: None,
             unit: TimeUnit::default(),
-            waiting: snapshot.waiting,
             snapshot,
         };
         show.maps(&[map], &format!("at the end of {name}"), output)

@@ -116,8 +116,6 @@ pub struct Map {
     pub at: Option<Ticks>,
     /// Its unit.
     pub unit: TimeUnit,
-    /// Jobs that wait.
-    pub waiting: u32,
     /// The jobs, and the processors that they hold.
     pub snapshot: Snapshot,
 }
@@ -127,7 +125,11 @@ impl Map {
     /// block.
     pub fn caption(&self) -> [String; 3] {
         let snapshot = &self.snapshot;
-        let mut first = format!("{} running, {} waiting", snapshot.jobs.len(), self.waiting);
+        let mut first = format!(
+            "{} running, {} waiting",
+            snapshot.jobs.len(),
+            snapshot.waiting
+        );
         if let Some(at) = self.at {
             first = match self.unit {
                 TimeUnit::Second => format!("{:.1} s: {first}", self.unit.of(at)),
@@ -211,7 +213,6 @@ pub fn maps(
             strategy: history.strategy,
             at: Some(scene.at),
             unit,
-            waiting: scene.waiting.len() as u32,
             snapshot: Snapshot::of(&scene, plan),
         }
     });

@@ -23,7 +23,7 @@ enum ReplayLine<'b> {
 /// Each schema with the name of its document: results of one point and of several, a log's summary,
 /// a line of `replay`, an operation that it reads, and the list.
 pub fn schemas() -> [(&'static str, Schema); 6] {
-    // Of what is written: a key that may be null is there.
+    // In what is written, a key that may be null is always there.
     let written = || SchemaSettings::default().for_serialize().into_generator();
     let read = SchemaSettings::default().into_generator();
     [

@@ -83,6 +83,15 @@ pub(crate) fn view(args: &ViewArgs, output: &mut dyn Write) -> Result<(), Failur
     outputs::check_only(path, true)?;
     let experiment = scenario.experiment(&SharedLogs::default())?;
     let page = Page::open(path, scenario, &experiment, args.replace)?;
+    let line = page.write(&recorded(scenario, &experiment)?)?;
+    Ok(writeln!(output, "{line}")?)
+}
+
+/// The first replication of each strategy, run for its history alone.
+pub(crate) fn recorded(
+    scenario: &Resolved,
+    experiment: &Experiment,
+) -> Result<Vec<History>, Failure> {
     let mut line;
     let mut in_process = InProcessBackends::default();
     let backends: &mut dyn Backends = match settings::endpoint_of(scenario)? {
@@ -93,10 +102,9 @@ pub(crate) fn view(args: &ViewArgs, output: &mut dyn Write) -> Result<(), Failur
         }
     };
     let bar = Bar::interruptible()?;
-    let histories = history::histories(&experiment, backends, &bar);
+    let histories = history::histories(experiment, backends, &bar);
     bar.clear();
-    let line = page.write(&histories.map_err(Failure::from)?)?;
-    Ok(writeln!(output, "{line}")?)
+    histories.map_err(Failure::from)
 }
 
 /// A page that is to be made of the first replication.

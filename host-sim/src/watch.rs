@@ -15,17 +15,16 @@ use ratatui::style::Color;
 
 use crate::device::{Asked, Connection, PlaceArgs};
 use crate::failure::{self, Failure};
-use crate::line::LineBackends;
 use crate::map::{Map, Snapshot};
 use crate::printable::coloured;
 use crate::progress::Bar;
-use crate::settings::{self, FileArgs, Given, Takes, only};
+use crate::settings::{FileArgs, Given, Takes, only};
 use crate::signals::is_interrupted;
-use crate::view::ViewArgs;
+use crate::view::{self, ViewArgs};
 use frame::{Frame, Look, Queued};
-use meshalloc_sim::backend::{BackendError, Backends, InProcessBackends};
+use meshalloc_sim::backend::BackendError;
 use meshalloc_sim::experiment::Experiment;
-use meshalloc_sim::history::{self, History};
+use meshalloc_sim::history::History;
 use meshalloc_sim::names;
 use meshalloc_sim::situation::{Running, Situation, Waiting};
 use meshalloc_sim::workload::{SharedLogs, TimeUnit};
@@ -105,19 +104,7 @@ pub(crate) fn watch(args: &WatchArgs, output: &mut dyn Write) -> Result<(), Fail
     let scenario = &scenario.resolve_of(origin)?;
     let mut experiment = scenario.experiment(&SharedLogs::default())?;
     experiment.strategies.truncate(1);
-    let mut line;
-    let mut in_process = InProcessBackends::default();
-    let backends: &mut dyn Backends = match settings::endpoint_of(scenario)? {
-        None => &mut in_process,
-        Some(endpoint) => {
-            line = LineBackends::open(&endpoint).map_err(|error| error.to_string())?;
-            &mut line
-        }
-    };
-    let bar = Bar::interruptible()?;
-    let histories = history::histories(&experiment, backends, &bar);
-    bar.clear();
-    let history = histories.map_err(Failure::from)?.remove(0);
+    let history = view::recorded(scenario, &experiment)?.remove(0);
     let unit = history.unit;
     let last = experiment.measured(0)?.needed().saturating_sub(1) as usize;
     let last = history.jobs.get(last).map_or(0, |job| job.job.arrival);
@@ -259,10 +246,12 @@ impl Source for Playback {
     fn pace(&self) -> String {
         let Playback { at, history, .. } = self;
         let speed = format!("{:.3} {}/s", self.speed, history.unit.symbol());
-        match self.is_paused {
-            _ if *at >= history.end as f64 => "the run has ended".to_owned(),
-            true => format!("{speed}, stopped"),
-            false => speed,
+        if *at >= history.end as f64 {
+            "the run has ended".to_owned()
+        } else if self.is_paused {
+            format!("{speed}, stopped")
+        } else {
+            speed
         }
     }
 
@@ -315,7 +304,6 @@ fn see(source: &mut dyn Source) -> Result<Option<Seen>, Failure> {
     let Some((mut situation, at)) = source.situation()? else {
         return Ok(None);
     };
-    let waiting = situation.waiting.len() as u32;
     let snapshot = Snapshot::of_situation(&situation);
     situation.waiting.truncate(QUEUE_MAX);
     let reasons = situation.reasons().map_err(|error| error.to_string())?;
@@ -339,7 +327,6 @@ fn see(source: &mut dyn Source) -> Result<Option<Seen>, Failure> {
             strategy,
             at,
             unit,
-            waiting,
             snapshot,
         },
         queue,

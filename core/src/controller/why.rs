@@ -12,8 +12,8 @@ use crate::scheduler::{ServedScheduler, World};
 use crate::strategy::{ServedStrategy, Strategy};
 
 impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
-    /// Why this job waits. Nothing changes. Of a scheduler of your own, the rule is that of the
-    /// scheduler under whose name it is configured.
+    /// Why this job waits. Nothing changes. A scheduler of your own is taken for the one under
+    /// whose name it is configured.
     ///
     /// # Errors
     ///

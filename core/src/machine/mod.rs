@@ -16,6 +16,7 @@ mod forms;
 mod hole;
 mod largest;
 pub(crate) mod parts;
+mod placement;
 mod presets;
 mod ranks;
 mod rule;
@@ -27,6 +28,7 @@ pub(crate) use forms::{Layouts, demanded_rings};
 pub use hole::{HOLES_MAX, Hole};
 pub(crate) use largest::largest_box;
 pub(crate) use parts::parts;
+pub use placement::{PLACEMENTS_MAX, Placement};
 pub use ranks::Ranks;
 pub use rule::SliceRule;
 pub use slice::Slice;
@@ -39,10 +41,6 @@ use crate::texts::texts;
 
 /// The most shapes in [`Description::shapes`].
 pub const SHAPES_MAX: usize = 16;
-/// The most entries in [`Description::placements`]: few in a build without the feature `alloc`,
-/// where descriptions are in the flash of a board.
-pub const PLACEMENTS_MAX: usize = if cfg!(feature = "alloc") { 256 } else { 16 };
-
 /// A number for each dimension, 1 from the last dimension on.
 pub(crate) type Extents = [u16; DESCRIBED_MAX];
 
@@ -60,89 +58,6 @@ pub(crate) fn padded(numbers: &[u16]) -> Extents {
         *entry = number;
     }
     padded
-}
-
-/// Places at which slices of one shape may stand: an entry of Slurm's `topology.yaml`.
-///
-/// An *anchor* is the first processor of one of these places. Along an axis of side L anchors are
-/// the positions seed, seed + spacing, .. modulo L, until the seed returns. A place wraps around
-/// and is never turned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Placement {
-    /// The sides of the slice, by dimension.
-    pub(crate) dims: Extents,
-    /// Where the first anchor is.
-    pub(crate) seed: Extents,
-    /// From one anchor to the next.
-    pub(crate) spacing: Extents,
-}
-
-impl Placement {
-    /// What fills unused entries.
-    const UNUSED: Placement = Placement {
-        dims: [1; DESCRIBED_MAX],
-        seed: [0; DESCRIBED_MAX],
-        spacing: [1; DESCRIBED_MAX],
-    };
-
-    /// The sides of a slice, the first anchor (zeros if empty), and the distance from one anchor to
-    /// the next (the sides if empty or 0), a number for each dimension.
-    ///
-    /// # Errors
-    ///
-    /// `Dimensions` if a list has more numbers than [`DESCRIBED_MAX`] or another number of them
-    /// than `dims`; `NoSide` if a side is 0.
-    pub const fn new(
-        dims: &[u16],
-        seed: &[u16],
-        spacing: &[u16],
-    ) -> Result<Placement, DescriptionError> {
-        let n = dims.len();
-        if n == 0
-            || n > DESCRIBED_MAX
-            || (seed.len() != n && !seed.is_empty())
-            || (spacing.len() != n && !spacing.is_empty())
-        {
-            return Err(DescriptionError::Dimensions);
-        }
-        let mut placement = Placement::UNUSED;
-        let mut at = 0;
-        while at < n {
-            if dims[at] == 0 {
-                return Err(DescriptionError::NoSide);
-            }
-            placement.dims[at] = dims[at];
-            placement.spacing[at] = dims[at];
-            if !spacing.is_empty() && spacing[at] > 0 {
-                placement.spacing[at] = spacing[at];
-            }
-            if !seed.is_empty() {
-                placement.seed[at] = seed[at];
-            }
-            at += 1;
-        }
-        Ok(placement)
-    }
-
-    /// The number of processors of a slice.
-    pub(crate) const fn volume(&self) -> u32 {
-        volume(&self.dims)
-    }
-
-    /// The sides of a slice by dimension, 1 from the machine's last on.
-    pub const fn dims(&self) -> &[u16; DESCRIBED_MAX] {
-        &self.dims
-    }
-
-    /// The first anchor by dimension, 0 from the machine's last on.
-    pub const fn seed(&self) -> &[u16; DESCRIBED_MAX] {
-        &self.seed
-    }
-
-    /// The distance from one anchor to the next by dimension, 1 from the machine's last on.
-    pub const fn spacing(&self) -> &[u16; DESCRIBED_MAX] {
-        &self.spacing
-    }
 }
 
 /// The description of a machine: its grid, and the slices that are given.

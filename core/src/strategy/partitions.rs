@@ -11,10 +11,10 @@
 //! # Definition
 //!
 //! The whole machine is a *partition*. Each partition of more than one processor is halved across
-//! its longest side, of equally long ones the one along the lowest dimension, into a lower and an
-//! upper partition. Of an odd side the lower one has the larger half. The *parents* of a partition
-//! are all partitions around it. Its *buddy* is the other half of its nearest parent, if that is
-//! equally large. Partitions are in order of their names: those of the lower half before those of
+//! its longest side, or the longest side of the lowest dimension, into a lower and an upper
+//! partition. The lower one gets the larger half of an odd side. The *parents* of a partition are
+//! all partitions around it. Its *buddy* is the other half of its nearest parent, if both halves
+//! are equally large. Partitions are in order of their names: those of the lower half before those of
 //! the upper half.
 //!
 //! A request for n processors takes a partition of the smallest size, of all sizes that occur, that
@@ -134,7 +134,7 @@ use crate::request::Ticks;
 /// 2 log2 s times.
 const WAITING_MAX: usize = 2 * NODES_MAX.ilog2() as usize + 2;
 
-/// Of several partitions with the fewest idle parents, which one a job gets.
+/// Which partition a job gets if several have the fewest idle parents.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Choice {
     /// The first.

@@ -43,9 +43,7 @@ impl<K: Keep, const CLIENTS: usize> Server<'_, K, CLIENTS> {
             Asked::Change { at, change } => (at, change),
             Asked::Clock { is_virtual } => return self.set_clock(order, is_virtual, port),
             #[cfg(feature = "machine")]
-            Asked::Largest => return self.search(order, port),
-            #[cfg(feature = "reasons")]
-            Asked::Why { .. } => return self.search(order, port),
+            Asked::Search { query } => return self.search(order, query, port),
         };
         let error = self.front.sessions.time_error(order.session, at, change);
         if let Some(error) = error {
@@ -197,18 +195,18 @@ impl<K: Keep, const CLIENTS: usize> Server<'_, K, CLIENTS> {
     /// Searches for what a query asks, and replies.
     #[cfg(feature = "machine")]
     #[inline(never)]
-    fn search<P: Port>(&mut self, order: &Order<'_>, port: &mut P) -> Result<(), P::Error> {
-        let query = match order.asked {
-            #[cfg(feature = "reasons")]
-            Asked::Why { job } => Query::Why { job },
-            _ => Query::Largest,
-        };
+    fn search<P: Port>(
+        &mut self,
+        order: &Order<'_>,
+        query: &Query,
+        port: &mut P,
+    ) -> Result<(), P::Error> {
         if self.has_work() {
             let view = view(&self.controller, true);
             return self.front.refuse(order, &view, port);
         }
         let mut meanwhile = Meanwhile::new(&mut self.front, port, self.slice, None);
-        let answer = meanwhile.during(|pauses| self.controller.answer(&query, Some(pauses)));
+        let answer = meanwhile.during(|pauses| self.controller.answer(query, Some(pauses)));
         let result = meanwhile.result;
         let message = ServerMessageRef::Answer(&answer);
         result.and(self.front.send(order.header, &message, port))

@@ -5,8 +5,6 @@ use core::cell::RefCell;
 
 use embedded_io::Write;
 use heapless::String;
-#[cfg(feature = "reasons")]
-use meshalloc::JobId;
 #[cfg(feature = "machine")]
 use meshalloc::Query;
 use meshalloc::{Change, Error, Pauses, SchedulerKind, StrategyKind, Ticks, View};
@@ -74,12 +72,20 @@ pub(super) enum Asked<'a> {
     },
     /// A virtual clock, or the server's own.
     Clock { is_virtual: bool },
-    /// The largest slice, which takes a search. It changes nothing, and is not remembered.
+    /// A query that takes a search. It changes nothing, and is not remembered.
     #[cfg(feature = "machine")]
-    Largest,
-    /// Why a job waits, which takes searches, too.
-    #[cfg(feature = "reasons")]
-    Why { job: JobId },
+    Search { query: &'a Query },
+}
+
+/// Whether the controller searches for the answer to this query.
+#[cfg(feature = "machine")]
+const fn takes_search(query: &Query) -> bool {
+    match query {
+        Query::Largest => true,
+        #[cfg(feature = "reasons")]
+        Query::Why { .. } => true,
+        _ => false,
+    }
 }
 
 /// The front while the controller is at work.
@@ -324,29 +330,13 @@ impl<const CLIENTS: usize> Front<CLIENTS> {
                 ..
             } => (since, Asked::Change { at, change }),
             #[cfg(feature = "machine")]
-            ClientMessage::Query {
-                query: Query::Largest,
-                ..
-            } => {
+            ClientMessage::Query { ref query, .. } if takes_search(query) => {
                 return Ok(Some(Order {
                     header,
                     place,
                     session,
                     since: 0,
-                    asked: Asked::Largest,
-                }));
-            }
-            #[cfg(feature = "reasons")]
-            ClientMessage::Query {
-                query: Query::Why { job },
-                ..
-            } => {
-                return Ok(Some(Order {
-                    header,
-                    place,
-                    session,
-                    since: 0,
-                    asked: Asked::Why { job },
+                    asked: Asked::Search { query },
                 }));
             }
             ClientMessage::Query { ref query, .. } => {

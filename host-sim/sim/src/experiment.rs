@@ -7,7 +7,7 @@
 use serde::Serialize;
 use std::num::NonZero;
 
-use meshalloc::{Configuration, Grid, Request, SchedulerKind, StrategyKind};
+use meshalloc::{Block, Configuration, Grid, Request, SchedulerKind, StrategyKind};
 
 use crate::backend::BackendError;
 use crate::error::SettingError;
@@ -474,11 +474,16 @@ impl Experiment {
             reasons: None,
             kill_at_estimate: self.kill_at_estimate,
             slowdown_threshold: unit.ticks(threshold),
-            absent: self.description.as_ref().map_or(Vec::new(), |machine| {
-                machine.description.absent_blocks().collect()
-            }),
+            absent: self.absent(),
             failures: self.timeline(replication)?,
         })
+    }
+
+    /// The blocks of the grid in which the machine has no processors.
+    pub fn absent(&self) -> Vec<Block> {
+        let machines = self.description.iter();
+        let blocks = machines.flat_map(|machine| machine.description.absent_blocks());
+        blocks.collect()
     }
 
     /// The failures of a replication; an error when the machine has not what fails, or jobs no

@@ -273,7 +273,6 @@ impl Record {
             outages: outages(&self.places),
             events: self.places,
         });
-        let description = experiment.description.as_ref();
         Ok(History {
             machine: experiment.machine,
             strategy,
@@ -281,7 +280,7 @@ impl Record {
             jobs: self.jobs.into_iter().flatten().collect(),
             fragmented: self.fragmented,
             largest: self.largest,
-            absent: description.map_or(Vec::new(), |it| it.description.absent_blocks().collect()),
+            absent: experiment.absent(),
             failures,
             traffic: self.traffic,
             end: self.end,

@@ -140,7 +140,6 @@ impl Device<'_> {
             strategy: self.line.configuration.strategy,
             at: None,
             unit: TimeUnit::default(),
-            waiting: snapshot.waiting,
             snapshot,
         };
         let mut drawn = Vec::new();

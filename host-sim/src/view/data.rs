@@ -60,8 +60,8 @@ struct Run {
     beyond: Vec<u32>,
     /// Places in the list of kinds of slices.
     slice: Vec<Option<usize>>,
-    /// Of folded slices, with the number of the stretch: the processors along the folded side by
-    /// rank, each as its row times the columns of the picture, and its column.
+    /// A folded slice has an entry: the number of its stretch, and its processors along the folded
+    /// side by rank. A processor is its row times the columns of the picture, plus its column.
     ranks: Vec<(usize, Vec<usize>)>,
     #[serde(flatten)]
     areas: Areas,
@@ -306,8 +306,8 @@ fn run(history: &History, result: &StrategyResult, slices: &Slices, end: u64) ->
         "measuredRefused": refused,
         "measured": served + refused + result.left_behind,
         "slices": &slices.kinds,
-        // Of each job that waited, by its place, for what and for how many ticks; nothing if that
-        // is not measured.
+        // The reasons of each job that waited, and how many ticks each lasted; empty if they are
+        // not measured.
         "reasons": reasons(history),
         "used": curve(|means| means.used),
         "fragmented": curve(|means| means.fragmented),

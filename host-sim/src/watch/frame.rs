@@ -191,7 +191,7 @@ impl Frame<'_> {
     }
 
     fn waiting(&self, area: Rect, buffer: &mut Buffer) {
-        let waiting = self.map.waiting as usize;
+        let waiting = self.map.snapshot.waiting as usize;
         let underlined = Style::new().add_modifier(Modifier::UNDERLINED);
         let title = match waiting {
             0 => "no job waits".to_owned(),

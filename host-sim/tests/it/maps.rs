@@ -39,9 +39,8 @@ fn small() -> Map {
         strategy: StrategyKind::FirstFit,
         at: Some(1_500_000),
         unit: TimeUnit::Second,
-        waiting: 1,
         snapshot: Snapshot {
-            waiting: 0,
+            waiting: 1,
             plan: mesh(6, 4).grid().into(),
             jobs: vec![
                 job(1, &[(0, 0, 2, 3)]),

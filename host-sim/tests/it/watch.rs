@@ -50,7 +50,6 @@ fn map(machine: Grid, waiting: u32) -> Map {
         strategy: StrategyKind::FirstFit,
         at: Some(12_500_000),
         unit: TimeUnit::Second,
-        waiting,
         snapshot: Snapshot {
             plan: machine.into(),
             jobs: jobs.collect(),
@@ -72,7 +71,7 @@ fn queue(count: u32) -> Vec<Queued> {
 
 fn drawn(map: &Map, plane: Option<usize>, look: Look, (width, height): (u16, u16)) -> Buffer {
     let head = format!("{}, first-fit, fcfs", map.snapshot.plan.machine);
-    let queue = queue(map.waiting);
+    let queue = queue(map.snapshot.waiting);
     let frame = Frame {
         head: &head,
         pace: "2 s/s",

@@ -25,9 +25,8 @@ fn cube(k: u16, n: u8, jobs: &[(u32, &[u16], &[u16])], faulty: &[&[u16]]) -> Map
         strategy: StrategyKind::TreeCollapsing,
         at: Some(7_250_000),
         unit: TimeUnit::Second,
-        waiting: 2,
         snapshot: Snapshot {
-            waiting: 0,
+            waiting: 2,
             plan: machine.into(),
             jobs: jobs.collect(),
             faulty,

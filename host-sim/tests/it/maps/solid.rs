@@ -21,7 +21,7 @@ fn solid(machine: Grid, cube: Option<&[u16]>, jobs: &[Blocks<'_>], faulty: &[[u1
             machine,
             cube: cube.map(|cube| Tuple::from_slice(cube).unwrap()),
         },
-        waiting: 0,
+        waiting: 1,
         jobs: jobs.collect(),
         faulty: faulty.iter().map(|at| machine.node(at).unwrap()).collect(),
     };
