@@ -380,7 +380,14 @@ fn curves_have_axes() {
                 assert!(times.iter().any(|text| text.text == known), "{of_chart:?}");
                 let values: Vec<&str> = values.iter().map(|text| &*text.text).collect();
                 match chart {
-                    0 | 1 => assert_eq!(values, ["0 %", "50 %", "100 %"]),
+                    // The axis ends at a round number above the curve.
+                    0 | 1 => {
+                        assert_eq!(values[0], "0 %");
+                        assert!(
+                            values.iter().all(|value| value.ends_with(" %")),
+                            "{values:?}"
+                        );
+                    }
                     _ => assert_eq!(values[0], "0"),
                 }
             }

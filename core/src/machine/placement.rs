@@ -3,8 +3,8 @@
 use super::{DescriptionError, Extents, volume};
 use crate::grid::DESCRIBED_MAX;
 
-/// The most entries in [`Description::placements`](super::Description::placements): few in a build without the feature `alloc`,
-/// where descriptions are in the flash of a board.
+/// The most entries in [`Description::placements`](super::Description::placements): few in a build
+/// without the feature `alloc`, where descriptions are in the flash of a board.
 pub const PLACEMENTS_MAX: usize = if cfg!(feature = "alloc") { 256 } else { 16 };
 
 /// Places at which slices of one shape may stand: an entry of Slurm's `topology.yaml`.

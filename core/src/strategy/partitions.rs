@@ -14,8 +14,8 @@
 //! its longest side, or the longest side of the lowest dimension, into a lower and an upper
 //! partition. The lower one gets the larger half of an odd side. The *parents* of a partition are
 //! all partitions around it. Its *buddy* is the other half of its nearest parent, if both halves
-//! are equally large. Partitions are in order of their names: those of the lower half before those of
-//! the upper half.
+//! are equally large. Partitions are in order of their names: those of the lower half before those
+//! of the upper half.
 //!
 //! A request for n processors takes a partition of the smallest size, of all sizes that occur, that
 //! is at least n. The shape of the request does not matter.
