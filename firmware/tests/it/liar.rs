@@ -540,7 +540,7 @@ fn nothing_that_has_no_end_is_waited_for() {
         assert!(said.contains(expected), "{said}");
     }
     assert!(
-        begun.elapsed() < Duration::from_secs(5),
+        begun.elapsed() < Duration::from_secs(60),
         "{:?}",
         begun.elapsed()
     );
@@ -596,7 +596,7 @@ fn a_line_that_takes_no_bytes_is_given_up() {
     assert_eq!(error.kind(), io::ErrorKind::TimedOut, "{error}");
     assert!(error.to_string().contains("accepts no bytes"), "{error}");
     assert!(
-        begun.elapsed() < Duration::from_secs(8),
+        begun.elapsed() < Duration::from_secs(60),
         "{:?}",
         begun.elapsed()
     );
@@ -622,7 +622,7 @@ fn a_client_that_waits_can_be_interrupted() {
         .expect_err("nothing answers");
     assert!(matches!(error, ClientError::Interrupted), "{error}");
     assert!(
-        begun.elapsed() < Duration::from_secs(2),
+        begun.elapsed() < options.timeout / 2,
         "{:?}",
         begun.elapsed()
     );

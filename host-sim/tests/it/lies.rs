@@ -403,7 +403,7 @@ fn ctrl_c_ends_what_a_controller_does_not() {
             assert_eq!(output.status.code(), Some(130), "{said}");
             assert!(said.contains("interrupted"), "{said}");
             assert!(
-                begun.elapsed() < Duration::from_secs(4),
+                begun.elapsed() < Duration::from_secs(60),
                 "{:?}",
                 begun.elapsed()
             );
