@@ -583,13 +583,11 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     /// # Time complexity
     ///
     /// That of the strategy.
-    #[cfg(feature = "reasons")]
     pub fn attempt(&mut self, request: &Request) -> Result<(), Refusal> {
         self.attempt_with(request, None)
     }
 
     /// [`Allocator::attempt`] in a search that may pause.
-    #[cfg(feature = "reasons")]
     pub(crate) fn attempt_with(
         &mut self,
         request: &Request,

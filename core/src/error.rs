@@ -2,9 +2,7 @@
 
 use core::fmt;
 
-use crate::grid::Block;
-#[cfg(feature = "machine")]
-use crate::grid::Shape;
+use crate::grid::{Block, Shape};
 use crate::node::NodeId;
 use crate::texts::texts;
 use crate::wire::wire;

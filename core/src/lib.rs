@@ -11,6 +11,7 @@
     )),
     allow(
         dead_code,
+        unused_imports,
         unused_macros,
         reason = "a build without some features uses a part of what they share"
     )
@@ -45,7 +46,6 @@ mod occupancy;
 mod outlook;
 mod pause;
 mod pool;
-#[cfg(feature = "reasons")]
 mod reason;
 mod request;
 mod scheduler;
@@ -85,7 +85,6 @@ pub use node::NodeId;
 pub use occupancy::Occupancy;
 pub use outlook::{HeldBlock, Outlook};
 pub use pause::Pauses;
-#[cfg(feature = "reasons")]
 pub use reason::{Reason, Waits};
 pub use request::{Flags, JobId, Request, Ticks};
 pub use scheduler::{

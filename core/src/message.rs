@@ -11,7 +11,6 @@ use heapless::Vec;
 pub use crate::error::NEAREST_MAX;
 use crate::grid::{Block, Grid, Shape};
 use crate::node::NodeId;
-#[cfg(feature = "reasons")]
 pub use crate::reason::WhyReport;
 use crate::request::{JobId, Request, Ticks};
 use crate::scheduler::kind::SchedulerKind;

@@ -128,7 +128,6 @@ impl Span {
 
     /// Whether all of its bits are set in the row.
     #[inline]
-    #[cfg(feature = "any-grid")]
     pub(crate) fn all(self, row: &[Word]) -> bool {
         (self.first..=self.last).all(|word| !row[word] & self.mask(word) == 0)
     }

@@ -16,7 +16,6 @@ mod pass;
 mod saved_leases;
 #[cfg(feature = "restore")]
 mod state;
-#[cfg(feature = "reasons")]
 mod why;
 
 pub use commit::{Commit, OnCommit};

@@ -19,3 +19,7 @@ pub(crate) const FEW_DIMENSIONS_MAX: usize = 6;
 /// The most dimensions of a described machine: a request demands rings along its extents by four
 /// flags ([`Flags::RING_0`](crate::Flags::RING_0) and the next ones).
 pub const DESCRIBED_MAX: usize = 4;
+
+/// Whether this build serves grids other than two-dimensional meshes with all strategies that can:
+/// the feature `any-grid`.
+pub(crate) const ANY_GRID: bool = cfg!(feature = "any-grid");

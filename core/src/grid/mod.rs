@@ -33,15 +33,13 @@ mod topology;
 mod tuple;
 
 pub use block::Block;
-pub(crate) use limits::FEW_DIMENSIONS_MAX;
+pub(crate) use limits::{ANY_GRID, FEW_DIMENSIONS_MAX};
 pub use limits::{DESCRIBED_MAX, DIMENSIONS_MAX, MESH_SIDE_MAX, NODES_MAX};
 pub use shape::{Shape, ShapeError};
 pub use text::{FormattedBlock, GridTextError};
 pub use topology::{Grid, GridError};
 pub use tuple::Tuple;
-#[cfg(feature = "any-grid")]
-pub(crate) use tuple::each_order;
-pub(crate) use tuple::{next_order, sort_descending};
+pub(crate) use tuple::{each_order, next_order, sort_descending};
 
 #[cfg(test)]
 mod tests;

@@ -58,11 +58,6 @@ impl Tuple {
     }
 }
 
-#[cfg(feature = "any-grid")]
-#[cfg_attr(
-    not(feature = "strategies"),
-    allow(dead_code, reason = "for some strategies")
-)]
 impl Tuple {
     /// All numbers, then zeros: in lexicographic order for tuples of the same length.
     pub(crate) const fn numbers(&self) -> [u16; DIMENSIONS_MAX] {
@@ -92,7 +87,6 @@ pub(crate) fn sort_descending(numbers: &mut [u16]) {
 
 /// Calls `visit` with every distinct order of the numbers, in ascending lexicographic order, until
 /// it returns false.
-#[cfg(feature = "any-grid")]
 pub(crate) fn each_order(mut numbers: Tuple, visit: &mut dyn FnMut(&Tuple) -> bool) {
     sort_descending(&mut numbers);
     numbers.reverse();

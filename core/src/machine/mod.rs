@@ -22,9 +22,7 @@ mod ranks;
 mod rule;
 mod slice;
 
-#[cfg(feature = "least-expected-blocking")]
-pub(crate) use forms::may_turn;
-pub(crate) use forms::{Layouts, demanded_rings};
+pub(crate) use forms::{Layouts, demanded_rings, may_turn};
 pub use hole::{HOLES_MAX, Hole};
 pub(crate) use largest::largest_box;
 pub(crate) use parts::parts;

@@ -1,7 +1,6 @@
 //! The schedulers by name, made from the table: [`SchedulerKind`], and what is known about each:
 //! [`SchedulerInfo`].
 
-#[cfg(feature = "reasons")]
 use core::num::NonZeroU64;
 
 use crate::request::Ticks;
@@ -160,7 +159,6 @@ impl SchedulerKind {
     }
 }
 
-#[cfg(feature = "reasons")]
 impl SchedulerKind {
     /// How many of the waiting jobs all have to be granted before the scheduler tries the job at
     /// this place of the queue, from 0, with this estimate. `estimates` are those of all waiting

@@ -2,7 +2,6 @@
 
 pub(crate) mod aligned;
 mod along_axis;
-#[cfg(feature = "any-grid")]
 pub(crate) mod arcs;
 pub(crate) mod boxes;
 pub(crate) mod busy_sides;
@@ -15,7 +14,6 @@ pub(crate) mod gather;
 pub(crate) mod halved_mesh;
 pub(crate) mod hilbert;
 pub(crate) mod line;
-#[cfg(feature = "any-grid")]
 pub(crate) mod maximal;
 pub(crate) mod orders;
 pub(crate) mod rectangles;
@@ -23,7 +21,6 @@ mod rows;
 pub(crate) mod shapes;
 pub(crate) mod staircase;
 pub(crate) mod steps;
-#[cfg(feature = "any-grid")]
 pub(crate) mod surroundings;
 pub(crate) mod tree;
 pub(crate) mod unmarked;

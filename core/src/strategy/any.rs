@@ -1,13 +1,8 @@
 //! [`AnyStrategy`]: one of the strategies of the table, chosen at run time.
 
-#[allow(
-    unused_imports,
-    reason = "a build may have strategies that keep nothing"
-)]
 use super::keeps::Keeps;
 use super::*;
 use crate::machine::Description;
-#[cfg(feature = "free-submesh-list")]
 use crate::mesh::Submesh;
 use crate::needs::Needs;
 

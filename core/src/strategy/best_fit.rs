@@ -85,7 +85,6 @@ use crate::search::busy_sides::BusySides;
 use crate::search::rectangles::all_bases;
 pub(super) use crate::search::shapes::AsNamed;
 use crate::search::steps::Rule;
-#[cfg(feature = "any-grid")]
 use crate::search::surroundings::Value;
 use crate::word::Word;
 
@@ -93,7 +92,6 @@ use crate::word::Word;
 pub(super) struct BusyNeighbours;
 
 impl Best for BusyNeighbours {
-    #[cfg(feature = "any-grid")]
     const VALUE: Value = Value::OfBase;
 
     fn in_plane(

@@ -95,7 +95,6 @@ use crate::search::busy_sides::{Bound, BusySides};
 use crate::search::rectangles::all_bases;
 pub(super) use crate::search::shapes::AnyOrder;
 use crate::search::steps::Rule;
-#[cfg(feature = "any-grid")]
 use crate::search::surroundings::Value;
 use crate::word::{Column, Span, WORD_BITS, Word, low_half};
 
@@ -103,7 +102,6 @@ use crate::word::{Column, Span, WORD_BITS, Word, low_half};
 pub(super) struct Boundary;
 
 impl Best for Boundary {
-    #[cfg(feature = "any-grid")]
     const VALUE: Value = Value::OfBoundary;
 
     fn in_plane(

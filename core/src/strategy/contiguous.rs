@@ -2,13 +2,14 @@
 
 use super::{Draft, Request, Site, Workspace};
 use crate::error::Refusal;
-use crate::grid::{Block, Grid};
+use crate::grid::{ANY_GRID, Block, Grid};
 use crate::mesh::Sides;
 use crate::occupancy::Occupancy;
 use crate::search::boxes::First;
 use crate::search::columns::Scratch;
 use crate::search::shapes::{NoneLeft, Pick, Shapes};
 use crate::search::steps::Rule;
+use crate::search::surroundings::{self, Value};
 use crate::word::Word;
 
 pub(super) use super::keeps::Bounds;
@@ -44,8 +45,7 @@ pub(super) trait Best {
     ) -> Option<Block>;
 
     /// What makes a place good on any other grid.
-    #[cfg(feature = "any-grid")]
-    const VALUE: crate::search::surroundings::Value;
+    const VALUE: Value;
 }
 
 /// The best place for the first of these shapes that has one.
@@ -81,18 +81,19 @@ impl<B: Best> Pick for PickBest<'_, '_, '_, B> {
         B::in_plane(self.occupancy, sides, rule, self.words, self.draft)
     }
 
-    fn in_grid(&mut self, _sides: &[u16]) -> Result<Block, NoneLeft> {
-        #[cfg(feature = "any-grid")]
-        return crate::search::surroundings::best(
+    fn in_grid(&mut self, sides: &[u16]) -> Result<Block, NoneLeft> {
+        if !ANY_GRID {
+            return Err(NoneLeft { dimensions: 0 });
+        }
+        let rule = Rule::built(self.rule);
+        surroundings::best(
             self.occupancy,
-            _sides,
+            sides,
             B::VALUE,
-            Rule::built(self.rule),
+            rule,
             self.words,
             self.draft,
-        );
-        #[cfg(not(feature = "any-grid"))]
-        Err(NoneLeft { dimensions: 0 })
+        )
     }
 }
 

@@ -68,9 +68,11 @@ macro_rules! kinds {
                 }
             }
 
-            /// The memory it needs in addition to the occupancy.
+            /// The memory it needs in addition to the occupancy; nothing if it is not in this
+            /// build.
             pub(super) const fn memory(self) -> StrategyMemory {
                 match self {
+                    _ if !self.is_built() => StrategyMemory::Nothing,
                     $($(StrategyKind::$kind { $($($needed,)+)? .. } => {
                         StrategyMemory::$needs $({ $($needed),+ })?
                     })*)*
@@ -108,7 +110,16 @@ macro_rules! kinds {
                 match self {
                     $($($($(StrategyKind::$kind { $($fields)* }
                         $(if ($range).contains(&$value))? => true,)+)?)*)*
-                    _ => Self::ALL.contains(&self),
+                    _ => self.is_default(),
+                }
+            }
+
+            /// Whether its parameters are the defaults.
+            fn is_default(self) -> bool {
+                match self {
+                    $($(StrategyKind::$kind $({ $($field),+ })? => {
+                        true $($(&& $field == $default)+)?
+                    })*)*
                 }
             }
 
@@ -140,7 +151,7 @@ macro_rules! kinds {
                 #[allow(unused_variables, reason = "used by forms with a number")]
                 let $value = 0;
                 let (text, value) = match self {
-                    _ if Self::ALL.contains(&self) => return None,
+                    _ if self.is_default() => return None,
                     $($($($(StrategyKind::$kind { $($fields)* } => ($form, $value),)+)?)*)*
                     #[allow(unreachable_patterns, reason = "forms cover all parameters")]
                     _ => return None,

@@ -1,14 +1,12 @@
 //! How much memory a strategy needs: [`scratch_and_list`].
 
-#[cfg(feature = "least-expected-blocking")]
 use super::foresight;
 use super::kind::StrategyKind;
 use super::workspace::StrategyMemory;
-use crate::grid::Grid;
+use crate::grid::{ANY_GRID, Grid};
 use crate::machine::{Description, volume};
 use crate::occupancy::Occupancy;
 use crate::search::curve::lengths_max;
-#[cfg(feature = "any-grid")]
 use crate::search::maximal::words_for_boxes;
 
 /// The lengths of the parts of a [`Workspace`](super::Workspace), words and list, that this
@@ -37,8 +35,7 @@ pub(crate) const fn scratch_and_list(
             let more = machine.is_plane() as usize;
             (words + 2 * (coordinates + more), 0)
         }
-        #[cfg(feature = "any-grid")]
-        StrategyMemory::List if !machine.is_plane() => (words_for_boxes(machine), nodes),
+        StrategyMemory::List if ANY_GRID && !machine.is_plane() => (words_for_boxes(machine), nodes),
         StrategyMemory::List => (0, nodes),
         StrategyMemory::Foresight { budget } => (foresight::words(machine, budget, 0), nodes),
         StrategyMemory::ForesightWithEnds { budget } => {
@@ -89,13 +86,5 @@ impl Cubes {
     /// The cells of the list.
     const fn list_len(self) -> usize {
         self.count * (self.cells() + 2) + self.cells()
-    }
-}
-
-/// No strategy of this build looks ahead.
-#[cfg(not(feature = "least-expected-blocking"))]
-mod foresight {
-    pub(super) const fn words(_: &crate::grid::Grid, _: u64, _: usize) -> usize {
-        0
     }
 }

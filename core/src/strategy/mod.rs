@@ -22,7 +22,6 @@ use crate::grid::{Block, Grid, Shape};
 use crate::machine::Description;
 use crate::occupancy::Occupancy;
 use crate::request::{Flags, Request};
-#[allow(unused_imports, reason = "for strategies that scatter jobs")]
 use crate::search::gather::Gather;
 
 #[macro_use]
@@ -31,7 +30,6 @@ mod any;
 mod contiguous;
 mod demand;
 mod facts;
-#[cfg(feature = "least-expected-blocking")]
 mod foresight;
 mod keeps;
 pub(crate) mod kind;
@@ -45,13 +43,10 @@ pub use crate::search::line::{CurveFit, CurveLine};
 pub use any::AnyStrategy;
 pub(crate) use any::check;
 pub use facts::{Facts, FindsAgain, Recognizes};
-#[cfg(feature = "least-expected-blocking")]
 pub use foresight::Candidate;
 pub use kind::{Contiguity, PageOrder, StrategyForm, StrategyInfo, StrategyKind};
-#[cfg(feature = "restore")]
 pub(crate) use memory::Cubes as MachineCubes;
-pub(crate) use memory::list_of_cubes;
-pub(crate) use memory::scratch_and_list;
+pub(crate) use memory::{list_of_cubes, scratch_and_list};
 pub use serves::Serves;
 pub use site::Site;
 pub use text::StrategyTextError;

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::grid::{FEW_DIMENSIONS_MAX, Grid};
+use crate::grid::{ANY_GRID, FEW_DIMENSIONS_MAX, Grid};
 use crate::search::hilbert::{CURVE_BITS_MAX, curve_bits};
 
 /// The machines that a strategy serves.
@@ -52,7 +52,7 @@ impl Serves {
         non_upper_case_globals,
         reason = "named as a variant in the table of strategies"
     )]
-    pub(super) const MeshOrAnyGrid: Serves = if cfg!(feature = "any-grid") {
+    pub(super) const MeshOrAnyGrid: Serves = if ANY_GRID {
         Serves::AnyGrid
     } else {
         Serves::Mesh
@@ -64,7 +64,7 @@ impl Serves {
         non_upper_case_globals,
         reason = "named as a variant in the table of strategies"
     )]
-    pub(super) const MeshOrFewDimensions: Serves = if cfg!(feature = "any-grid") {
+    pub(super) const MeshOrFewDimensions: Serves = if ANY_GRID {
         Serves::FewDimensions
     } else {
         Serves::Mesh

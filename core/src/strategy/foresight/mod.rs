@@ -15,15 +15,13 @@ use super::kind::BUDGETS;
 use super::{Draft, Site, Workspace};
 #[cfg(feature = "restore")]
 use crate::checkpoint::{Reader, RestoreError, Writer};
-use crate::grid::Shape;
-use crate::grid::{Block, Grid};
+use crate::grid::{ANY_GRID, Block, Grid, Shape};
 use crate::machine::{Description, Layouts, SliceRule, may_turn};
 use crate::occupancy::Occupancy;
 use crate::request::Flags;
 use crate::request::{Request, Ticks};
 use crate::search::boxes::First;
 use crate::search::columns::Scratch;
-#[cfg(feature = "any-grid")]
 use crate::search::maximal::{Planes, words_for_boxes};
 use crate::search::shapes::{AnyOrder, Shapes};
 use crate::search::steps::Rule;
@@ -35,7 +33,6 @@ mod departures;
 mod ends;
 mod expected;
 mod fits;
-#[cfg(feature = "any-grid")]
 mod planes;
 
 use bands::Bands;
@@ -79,10 +76,10 @@ impl Division {
         Division {
             table: Expected::words(grid),
             fixed: Occupancy::words_needed(grid),
-            space: match grid.is_plane() {
-                #[cfg(feature = "any-grid")]
-                false => words_for_boxes(grid),
-                _ => Bands::words(grid),
+            space: if ANY_GRID && !grid.is_plane() {
+                words_for_boxes(grid)
+            } else {
+                Bands::words(grid)
             },
             masks: budget as usize * MASK_WORDS,
             candidates: budget as usize,
@@ -337,20 +334,14 @@ pub(super) fn place(
     } else {
         &[]
     };
-    let mut bands;
-    #[cfg(feature = "any-grid")]
-    let mut planes;
-    let space: &mut dyn Space = match occupancy.layout().is_plane() {
-        #[cfg(feature = "any-grid")]
-        false => {
-            draft.poll();
-            planes = Planes::new(occupancy, blocks, fixed, parts.space);
-            &mut planes
-        }
-        _ => {
-            bands = Bands::new(occupancy, blocks, fixed, parts.space);
-            &mut bands
-        }
+    let (mut bands, mut planes);
+    let space: &mut dyn Space = if ANY_GRID && !occupancy.layout().is_plane() {
+        draft.poll();
+        planes = Planes::new(occupancy, blocks, fixed, parts.space);
+        &mut planes
+    } else {
+        bands = Bands::new(occupancy, blocks, fixed, parts.space);
+        &mut bands
     };
     space.find(occupancy, request, rule, &mut candidates, &poll);
     candidates.sort(&poll);

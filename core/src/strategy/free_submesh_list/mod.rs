@@ -138,20 +138,16 @@
 
 use super::keeps::Keeps;
 use super::{Draft, OccupancyEvent, Request, Site, Workspace};
-use crate::grid::{Block, Grid};
+use crate::grid::{ANY_GRID, Block, Grid};
 use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;
-#[cfg(feature = "any-grid")]
 use crate::search::boxes::First;
-#[cfg(feature = "any-grid")]
 use crate::search::columns::Scratch;
 use crate::search::rectangles::{fits_somewhere, for_each_maximal};
-#[cfg(feature = "any-grid")]
 use crate::search::shapes::{AnyOrder, Shapes};
 use crate::search::steps::has_room;
 use crate::word::runs;
 
-#[cfg(feature = "any-grid")]
 pub(super) mod boxes;
 mod candidate;
 mod entry;
@@ -186,7 +182,7 @@ impl FreeSubmeshList {
 
     /// Whether the machine is a two-dimensional mesh.
     const fn is_plane(&self) -> bool {
-        !cfg!(feature = "any-grid") || self.is_plane
+        !ANY_GRID || self.is_plane
     }
 
     /// The list: every dominant free submesh, in the order of definition 1. `None` on a grid that
@@ -323,7 +319,6 @@ pub(super) fn propose(
     draft: &mut Draft<'_, '_>,
 ) -> bool {
     let (occupancy, rule) = (site.occupancy, workspace.rule());
-    #[cfg(feature = "any-grid")]
     if !kept.is_plane() {
         let place = if site.is_question {
             let mut pick = First {
