@@ -35,7 +35,9 @@ pub(crate) const fn scratch_and_list(
             let more = machine.is_plane() as usize;
             (words + 2 * (coordinates + more), 0)
         }
-        StrategyMemory::List if ANY_GRID && !machine.is_plane() => (words_for_boxes(machine), nodes),
+        StrategyMemory::List if ANY_GRID && !machine.is_plane() => {
+            (words_for_boxes(machine), nodes)
+        }
         StrategyMemory::List => (0, nodes),
         StrategyMemory::Foresight { budget } => (foresight::words(machine, budget, 0), nodes),
         StrategyMemory::ForesightWithEnds { budget } => {
