@@ -13,7 +13,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use headless_chrome::browser::tab::point::Point;
 use headless_chrome::protocol::cdp::Emulation;
@@ -158,6 +159,16 @@ impl Window {
         let text = format!("JSON.stringify({expression})");
         let value = self.tab.evaluate(&text, true).unwrap().value.unwrap();
         serde_json::from_str(value.as_str().unwrap()).unwrap()
+    }
+
+    /// Waits until an expression holds.
+    pub fn wait_for(&self, expression: &str) {
+        const TIME_MAX: Duration = Duration::from_secs(60);
+        let begun = Instant::now();
+        while self.eval(&format!("Boolean({expression})")) != true {
+            assert!(begun.elapsed() < TIME_MAX, "{expression} does not hold");
+            thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// The value of an expression that is a number.

@@ -83,8 +83,10 @@ fn held(rows: &[Row], strategy: &str, at: f64) -> BTreeMap<u64, usize> {
 fn shown(window: &Window, mesh: usize) -> BTreeMap<u64, String> {
     let cells = window.eval(&format!(
         "(() => {{ const places = view.places(); const {{ w, h }} = places.planes; \
-         const {{ prototype }} = CanvasRenderingContext2D; const {{ fillText }} = prototype; \
-         prototype.fillText = () => {{}}; view.draw(); prototype.fillText = fillText; \
+         const {{ prototype }} = CanvasRenderingContext2D; \
+         const {{ fillText, strokeText }} = prototype; \
+         prototype.fillText = prototype.strokeText = () => {{}}; view.draw(); \
+         Object.assign(prototype, {{ fillText, strokeText }}); \
          const canvas = document.querySelectorAll('canvas.mesh')[{mesh}]; \
          const copy = new OffscreenCanvas(canvas.width, canvas.height); \
          const pixels = copy.getContext('2d', {{ willReadFrequently: true }}); \

@@ -203,14 +203,12 @@ fn the_address_and_steps_back_lead_to_the_same_state() {
     assert_eq!(window.eval("lab.state().machine"), "mesh 16x16");
     assert_eq!(jobs(), first);
     window.eval(&format!("(location.hash = {address}, null)"));
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    window.wait_for(&format!("lab.state().now === {now}"));
     assert_eq!(jobs(), then);
-    assert_eq!(window.number("lab.state().now"), now);
     assert_eq!(window.eval("document.getElementById('load').value"), "90");
     // One that is wrong is an error, and the page shows its first state.
     window.eval("(location.hash = 'machine=ring', null)");
-    std::thread::sleep(std::time::Duration::from_millis(300));
-    assert!(text(&window, "#error").contains("ring"));
+    window.wait_for("document.querySelector('#error').textContent.includes('ring')");
     window.assert_no_complaint();
 }
 
@@ -302,9 +300,8 @@ fn everything_can_be_done_with_keys() {
     assert!(run(&window, 0)["statistics"]["granted"].as_u64().unwrap() > 1);
     let before = window.number("lab.state().now");
     press("p");
-    std::thread::sleep(std::time::Duration::from_millis(600));
+    window.wait_for(&format!("lab.state().now > {before} + 2000"));
     press("p");
-    assert!(window.number("lab.state().now") > before + 2_000.0);
     let after = window.number("lab.state().now");
     std::thread::sleep(std::time::Duration::from_millis(300));
     assert_eq!(window.number("lab.state().now"), after);

@@ -15,7 +15,7 @@ use crate::python::{self, WITH_PYTHON};
 use crate::shell::{HAS_SKIPPED, run, shell, skipped, succeeds, target_dir};
 use crate::stamp::Stamp;
 use crate::steps::{Steps, UNCHANGED};
-use crate::{board, c, docs, panics, setup, size, web};
+use crate::{board, c, checks, docs, panics, setup, size, web};
 
 /// The folder with real workload logs. Without it tests use a small log made for them.
 const TRACES: &str = "MESHALLOC_TRACES";
@@ -182,6 +182,12 @@ const HOST: &[Step] = &[
     step(All, "package for Python", EVERYTHING, || {
         python::run(&python::Options { quick: true })
     }),
+    step(
+        All,
+        "pages in Chromium",
+        &["bindings/wasm", "browser", "core", "host-sim"],
+        checks::browser,
+    ),
 ];
 
 /// The steps for boards. They build in target folders of their own, but for the program that
