@@ -18,8 +18,6 @@ pub const LEAST: (u16, u16) = (60, 15);
 /// From this width on the queue is beside the map, and at least so wide.
 const BESIDE_FROM: u16 = 80;
 const QUEUE_LEAST: u16 = 32;
-/// From this width on the queue has whole sentences.
-const SENTENCES_FROM: u16 = 56;
 /// The width of a job's number and of its request.
 const JOB: usize = 6;
 const REQUEST: usize = 9;
@@ -96,8 +94,19 @@ impl Frame<'_> {
             };
             write(buffer, at, 0, self.pace, Style::new());
         }
-        let counts = self.map.caption().join(", ");
-        write(buffer, area, 1, &counts, Style::new());
+        let mut counts: Vec<String> = Vec::new();
+        for part in self.map.caption() {
+            match counts.last_mut() {
+                Some(line) if line.len() + part.len() + 2 <= area.width.into() => {
+                    *line += ", ";
+                    *line += &part;
+                }
+                _ => counts.push(part),
+            }
+        }
+        for (row, line) in (1..).zip(&counts) {
+            write(buffer, area, row, line, Style::new());
+        }
         let z = if self.map.snapshot.planes() > 1 {
             "z Z plane  "
         } else {
@@ -108,8 +117,8 @@ impl Frame<'_> {
         let reversed = Style::new().add_modifier(Modifier::REVERSED);
         write(buffer, area, area.height - 1, &keys, reversed);
         let body = Rect {
-            y: area.y + 2,
-            height: area.height - 3,
+            y: area.y + 1 + counts.len() as u16,
+            height: area.height - 2 - counts.len() as u16,
             ..area
         };
         let is_beside = area.width >= BESIDE_FROM;
@@ -206,11 +215,16 @@ impl Frame<'_> {
             rows
         };
         let shown = shown.min(self.queue.len());
-        for (row, queued) in (1..).zip(&self.queue[..shown]) {
-            let why = if area.width < SENTENCES_FROM {
-                queued.cause
-            } else {
+        let room = usize::from(area.width).saturating_sub(JOB + REQUEST + 3);
+        let queue = &self.queue[..shown];
+        let has_room = queue
+            .iter()
+            .all(|queued| queued.reason.chars().count() <= room);
+        for (row, queued) in (1..).zip(queue) {
+            let why = if has_room {
                 &queued.reason
+            } else {
+                queued.cause
             };
             let (job, request) = (queued.job, &queued.request);
             let text = format!("{job:>JOB$}  {request:<REQUEST$} {why}");

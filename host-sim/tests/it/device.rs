@@ -68,7 +68,7 @@ fn a_session_from_the_first_job_to_the_reset() {
     );
     assert_eq!(
         session.says("why"),
-        "job 2 (8x12): 156 processors are free, but the strategy finds no place for 96 among them\n  \
+        "job 2 (8x12): 156 processors are free, but the strategy finds no place\n  \
          it fits when job 1 has ended\n\
          job 3 (2x2): the scheduler tries 1 other job first\n"
     );

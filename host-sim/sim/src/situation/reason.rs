@@ -88,9 +88,9 @@ impl fmt::Display for Reason {
                 )
             }
             Reason::RingNotFree => f.write_str("it would fit if it did not demand rings"),
-            Reason::Fragmented { needs, free } => write!(
+            Reason::Fragmented { free, .. } => write!(
                 f,
-                "{} {} free, but the strategy finds no place for {needs} among them",
+                "{} {} free, but the strategy finds no place",
                 counted(free, "processor"),
                 are(free as usize)
             ),
