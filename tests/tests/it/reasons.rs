@@ -147,7 +147,7 @@ fn reasons_are_those_of_naive_strategies() {
                     ..configuration(grid, strategy)
                 };
                 let mut controller = Controller::new(memory.memory(), configuration).unwrap();
-                compare(&mut controller, 200, seed, (&needs, &fits), &mut counts);
+                compare(&mut controller, 400, seed, (&needs, &fits), &mut counts);
             }
         }
     }
