@@ -14,7 +14,7 @@ use crate::draft::Draft;
 use crate::error::{AllocateError, ConfigureError, IllegalProposal, PlaceError, Refusal};
 use crate::grid::{Block, Grid};
 use crate::jobs::JobTable;
-use crate::machine::{Description, Layouts, largest_box};
+use crate::machine::{Description, Layouts, SliceRule, largest_box};
 use crate::message::LargestReport;
 use crate::node::NodeId;
 use crate::occupancy::Occupancy;
@@ -138,13 +138,21 @@ impl<'m> Allocator<'m> {
         let chips_max = description.map_or(grid.nodes(), Description::chips_max);
         let free = self.occupancy.free().min(chips_max);
         let counts = strategy.counts_processors();
-        let most = match block {
+        // No slice is larger than what its blocks or its connected processors can have.
+        let bound = match (block, strategy.holds()) {
             // Nothing is free, or there are too many dimensions for the shape of a number.
-            None if !counts => 0,
-            // A slice is a free box.
-            Some(block) if strategy.holds() == Contiguity::OneBlock => free.min(grid.area(block)),
-            _ => free,
+            (None, _) if !counts => 0,
+            (Some(block), Contiguity::OneBlock) => grid.area(block),
+            (Some(block), Contiguity::TwoBlocks) => 2 * grid.area(block),
+            _ if strategy.lays() == SliceRule::Connected => {
+                let mut draft = Draft::new(&mut self.pool, pause, &self.occupancy);
+                let most = self.strategy.most_connected(&self.occupancy, &mut draft);
+                draft.discard();
+                most
+            }
+            _ => u32::MAX,
         };
+        let most = free.min(bound);
         for processors in (1..=most).rev() {
             Pause::poll(pause, &self.occupancy, &self.pool);
             if description.is_some_and(|description| !description.may_be_legal(processors)) {

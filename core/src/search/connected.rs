@@ -89,6 +89,37 @@ pub(crate) fn visit(
     processors
 }
 
+/// The first free processor in a copy of the occupancy, from this word on; the word becomes that of
+/// the processor.
+pub(crate) fn first_free(copy: &Occupancy<'_>, word: &mut usize) -> Option<Coord> {
+    let rest = &copy.busy_rows()[*word..];
+    *word += rest.iter().position(|busy| !busy != 0)?;
+    let free = !copy.busy_rows()[*word];
+    Some(Coord::of_lowest(free, *word, copy.stride()))
+}
+
+/// The number of processors of the largest component. `memory` has twice as many words as the
+/// occupancy.
+///
+/// # Time complexity
+///
+/// O(words), and that of [`visit`] for each component.
+pub(crate) fn largest(
+    occupancy: &Occupancy<'_>,
+    memory: &mut [Word],
+    draft: &mut Draft<'_, '_>,
+) -> u32 {
+    let (mut left, seeds) = occupancy.copy_in(memory);
+    seeds.fill(0);
+    let (mut most, mut word) = (0, 0);
+    while left.free() > most
+        && let Some(node) = first_free(&left, &mut word)
+    {
+        most = visit(&mut left, node, u32::MAX, seeds, draft).max(most);
+    }
+    most
+}
+
 /// A component that is visited.
 struct Flood<'c, 'm> {
     /// Busy are all that have been visited.

@@ -5,6 +5,7 @@ use super::*;
 use crate::machine::Description;
 use crate::mesh::Submesh;
 use crate::needs::Needs;
+use crate::search::connected;
 
 /// Defines what the table says of each strategy: its facts, what it keeps ([`Kept`]), its demand
 /// and its search; and the macro `with_kept`, which evaluates an expression for what the strategy
@@ -216,6 +217,15 @@ impl<'m> AnyStrategy<'m> {
     /// The description of the machine.
     pub(crate) const fn machine(&self) -> Option<&'m Description> {
         self.workspace.machine()
+    }
+
+    /// The most free processors that are connected, for a strategy whose jobs hold such.
+    pub(crate) fn most_connected(
+        &mut self,
+        occupancy: &Occupancy<'_>,
+        draft: &mut Draft<'_, '_>,
+    ) -> u32 {
+        connected::largest(occupancy, self.workspace.words, draft)
     }
 
     /// The dominant free submeshes, if the strategy is `free-submesh-list` on a two-dimensional

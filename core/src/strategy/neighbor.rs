@@ -100,9 +100,9 @@ use super::demand::{as_named, processors};
 use super::{Draft, Gather, Request, Site, Workspace};
 use crate::error::Refusal;
 use crate::grid::Grid;
-use crate::mesh::{Coord, Sides, Submesh};
+use crate::mesh::{Sides, Submesh};
 use crate::occupancy::Occupancy;
-use crate::search::connected::{grow, visit};
+use crate::search::connected::{first_free, grow, visit};
 use crate::search::staircase::{Growing, Staircase, first_of_all_shapes};
 use crate::word::Word;
 
@@ -170,10 +170,7 @@ fn nucleus(
     scratch.fill(0);
     let mut word = 0;
     while left.free() >= processors {
-        word += left.busy_rows()[word..]
-            .iter()
-            .position(|busy| !busy != 0)?;
-        let base = Coord::of_lowest(!left.busy_rows()[word], word, left.stride());
+        let base = first_free(&left, &mut word)?;
         if visit(&mut left, base, processors, scratch, draft) >= processors {
             return Some(Submesh::new(base.x, base.y, 1, 1));
         }

@@ -33,6 +33,8 @@ fn the_largest_slice_is_that_of_a_look_at_every_shape() {
         ),
         (cubes.and_then(|it| it.with_cube(&[2, 2, 1])), CUBES),
         (torus, StrategyKind::Naive),
+        (plane, StrategyKind::LShape),
+        (plane, StrategyKind::Neighbor),
     ] {
         let machine = machine.expect("a machine");
         let grid = *machine.grid();
