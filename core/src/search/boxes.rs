@@ -99,16 +99,7 @@ fn along(
     draft: &Draft<'_, '_>,
 ) -> Result<Block, NoneLeft> {
     let layout = occupancy.layout();
-    // There are many shapes, of which most may be too long for a side.
-    draft.poll();
-    check_sides(layout, extents.iter().copied().enumerate())?;
-    let (bases, spare) = free_nodes(occupancy, scratch);
-    for (dimension, &extent) in extents.iter().enumerate() {
-        draft.poll();
-        leave_starts(layout, dimension, extent, bases, spare).map_err(|_| NoneLeft {
-            dimensions: dimension + 1,
-        })?;
-    }
+    let bases = starts(occupancy, extents, scratch, draft)?;
     let first = match rule.map(|rule| rule.steps(extents)) {
         None => first_node(bases).ok_or(NoneLeft { dimensions: 0 })?,
         Some(steps) => {
@@ -122,6 +113,28 @@ fn along(
         }
     };
     Ok(layout.grid().block_at(first, |at| extents[at].into()))
+}
+
+/// The nodes at which a free box with these extents starts, in the first half of the scratch words.
+/// The scratch has twice as many words as the occupancy.
+pub(super) fn starts<'s>(
+    occupancy: &Occupancy<'_>,
+    extents: &[u16],
+    scratch: &'s mut [Word],
+    draft: &Draft<'_, '_>,
+) -> Result<&'s mut [Word], NoneLeft> {
+    let layout = occupancy.layout();
+    // There are many shapes, of which most may be too long for a side.
+    draft.poll();
+    check_sides(layout, extents.iter().copied().enumerate())?;
+    let (bases, spare) = free_nodes(occupancy, scratch);
+    for (dimension, &extent) in extents.iter().enumerate() {
+        draft.poll();
+        leave_starts(layout, dimension, extent, bases, spare).map_err(|_| NoneLeft {
+            dimensions: dimension + 1,
+        })?;
+    }
+    Ok(bases)
 }
 
 /// Whether the extents fit the sides of their dimensions: what can be known before anything is

@@ -2,7 +2,7 @@
 
 use super::along_axis::keep_below;
 use super::arcs::{Arc, Arcs, Side, arcs_of, block_of};
-use super::boxes::{check_sides, free_nodes, leave_starts, nodes};
+use super::boxes::{nodes, starts};
 use super::shapes::NoneLeft;
 use super::steps::Rule;
 use crate::draft::Draft;
@@ -38,16 +38,7 @@ pub(crate) fn best(
 ) -> Result<Block, NoneLeft> {
     let layout = occupancy.layout();
     let grid = layout.grid();
-    // There are many orders, of which most may be too long for a side.
-    draft.poll();
-    check_sides(layout, extents.iter().copied().enumerate())?;
-    let (bases, spare) = free_nodes(occupancy, scratch);
-    for (dimension, &extent) in extents.iter().enumerate() {
-        draft.poll();
-        leave_starts(layout, dimension, extent, bases, spare).map_err(|_| NoneLeft {
-            dimensions: dimension + 1,
-        })?;
-    }
+    let bases = starts(occupancy, extents, scratch, draft)?;
     for (dimension, &extent) in extents.iter().enumerate() {
         if extent == grid.side(dimension) {
             // All around a ring is one place.
