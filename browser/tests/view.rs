@@ -299,7 +299,11 @@ fn grids_of_more_dimensions_and_cubes_are_planes() {
     let folder = tempfile::tempdir().unwrap();
     for (scenario, columns, planes) in [
         ("--mesh 4x4x3 --strategy ff,as --load .5 --jobs 200", 12, 3),
-        ("--cube k=3,n=4 --strategy tc,sniffing --batch 60", 9, 9),
+        (
+            "--machine 3-ary-4-cube --strategy tc,sniffing --batch 60",
+            9,
+            9,
+        ),
         ("--torus 8x8 --strategy ff --load .5 --jobs 200", 8, 1),
     ] {
         page(folder.path(), scenario);
@@ -549,7 +553,7 @@ fn planes_have_coordinates_and_no_strip() {
             (0..8).map(|z| format!("z = {z}")).collect::<Vec<_>>(),
         ),
         (
-            "--cube k=3,n=4 --strategy tc --batch 60",
+            "--machine 3-ary-4-cube --strategy tc --batch 60",
             "Each plane: A[0] to the right, A[1] upwards. Above each plane: A[3], A[2].",
             (0..9)
                 .map(|plane| format!("{}{}", plane / 3, plane % 3))
@@ -623,7 +627,7 @@ fn a_point_of_a_job_has_the_coordinates_of_one_of_its_processors() {
             &["x", "y", "z", "d3"],
         ),
         (
-            "--cube k=2,n=7 --strategy tc --batch 40",
+            "--machine 2-ary-7-cube --strategy tc --batch 40",
             &[2; 7],
             &["A[0]", "A[1]", "A[2]", "A[3]", "A[4]", "A[5]", "A[6]"],
         ),

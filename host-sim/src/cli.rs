@@ -219,7 +219,7 @@ its own.";
 const RUN_EXAMPLES: &str = "\
 Examples:
   host-sim run --strategy fsl,as --load .47
-  host-sim run --cube k=4,n=3 --strategy tc,sniffing --batch 100 --service uniform:5,10
+  host-sim run --machine 4-ary-3-cube --strategy tc,sniffing --batch 100 --service uniform:5,10
   host-sim run --mesh 16x22 --log log.swf.gz --partition 2 --format json
   host-sim run --mesh 16x16 --strategy ff,as --pattern all-to-all --arrival-rate 0.00005
   host-sim run --scenario paper.toml --seed 7
@@ -275,7 +275,7 @@ The same as objects:
   {\"op\":\"fault\",\"at\":[X,\"A..B\",\"*\"]}
   {\"op\":\"repair\",\"at\":[X,\"A..B\",\"*\"]}
 
-Coordinates are those of dimension 0 (x) and on; on a cube (--cube) the digits
+Coordinates are those of dimension 0 (x) and on; on a cube the digits
 of the address, A[n-1] .. A[0]. A grant on a two-dimensional mesh lists
 {\"x\":..,\"y\":..,\"w\":..,\"h\":..} for each submesh, on any other grid
 {\"start\":[..],\"extent\":[..]}, with the numbers in the order of coordinates.";

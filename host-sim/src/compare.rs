@@ -70,9 +70,10 @@ fn fill(scenario: &mut Scenario) -> Result<(), SettingError> {
     if scenario.strategy.is_none() {
         let described = scenario.description()?;
         let machine = scenario.grid(described.as_ref())?;
-        let default = match scenario.cube {
-            Some(_) => DEFAULT_CUBE,
-            None => DEFAULT,
+        let default = if machine.is_written_high_first() {
+            DEFAULT_CUBE
+        } else {
+            DEFAULT
         };
         let built = default.iter().filter_map(|name| names::strategy(name).ok());
         let serving = built.filter(|&kind| scenario::serves(machine, described.as_ref(), kind));

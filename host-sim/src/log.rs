@@ -35,9 +35,7 @@ impl Takes for LogStatisticsArgs {
     fn take(arg: Arg) -> Option<Arg> {
         let keys = [
             "mesh",
-            "wrap",
             "torus",
-            "cube",
             "machine",
             "columns",
             "strict",
@@ -66,9 +64,6 @@ pub(crate) fn log(args: &LogStatisticsArgs, output: &mut dyn Write) -> Result<()
     settings.check_contradictions()?;
     let machine = settings.grid(settings.description()?.as_ref())?;
     let options = settings.window(machine)?;
-    if settings.wrap.is_some() && !settings.is_machine_named() {
-        return Err("--wrap requires --mesh".to_owned().into());
-    }
     let log = Log::read(&args.file, options, machine).map_err(|error| error.to_string())?;
     let machine = settings.is_machine_named().then_some(machine);
     let document = LogDocument::of(&log, machine);

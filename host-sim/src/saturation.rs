@@ -33,9 +33,7 @@ impl Takes for SaturationArgs {
     fn take(arg: Arg) -> Option<Arg> {
         let keys = [
             "mesh",
-            "wrap",
             "torus",
-            "cube",
             "machine",
             "side-lengths",
             "side-range",
@@ -75,7 +73,7 @@ impl Takes for SaturationArgs {
                 "The rule that turns a number of processors into a shape, with --processors: \
                  near-square, near-cubic, power-of-two, flat, drawn:DISTRIBUTION or chips; `host-sim \
                  list` shows them [default: near-square on a two-dimensional mesh, else near-cubic; \
-                 with --machine: chips]",
+                 if the machine gives only certain slices: chips]",
             ),
             "max-replications" => arg
                 .requires("until-abs-error")

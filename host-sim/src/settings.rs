@@ -35,15 +35,7 @@ pub(crate) fn only(keys: &[&str], arg: Arg) -> Option<Arg> {
 
 /// The settings of a single controller: machine, strategy and scheduler.
 pub(crate) fn of_one_controller(arg: Arg) -> Option<Arg> {
-    let keys = [
-        "mesh",
-        "wrap",
-        "torus",
-        "cube",
-        "machine",
-        "strategy",
-        "scheduler",
-    ];
+    let keys = ["mesh", "torus", "machine", "strategy", "scheduler"];
     let arg = only(&keys, arg)?;
     Some(match arg.get_long()? {
         "strategy" => known(arg, names::strategy, values("strategy"))

@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use meshalloc::{
-    Block, Flags, Grid, GridTextError, NodeId, Occupancy, Request, SchedulerKind, Shape,
-    StrategyKind, Tuple,
+    Block, Flags, Grid, NodeId, Occupancy, Request, SchedulerKind, Shape, StrategyKind, Tuple,
 };
 use meshalloc_sim::machine::MachineSource;
 use meshalloc_sim::names;
@@ -78,59 +77,38 @@ const MACHINES: &str = "`mesh 16x22`, `torus 8x8x16`, `mesh 8x8x16 wrap 0,2`, `4
                         sides of a mesh, `tpu-v4` or another pod, a file that describes one, \
                         or its text in lines";
 
-/// The mesh or torus that is named like this; `None` if it is another machine.
+/// The machine that is named like this.
 ///
 /// # Errors
 ///
-/// When there can be no such mesh or torus.
-pub(crate) fn grid(object: Borrowed<'_, '_, PyAny>) -> PyResult<Option<Grid>> {
-    let wrong = |reason: &dyn std::fmt::Display| {
-        misuse(format!(
-            "machine {object:?}: {reason} (expected {MACHINES})"
-        ))
+/// When there can be no such machine.
+fn source(object: Borrowed<'_, '_, PyAny>) -> Result<MachineSource, String> {
+    let expected = |reason: &dyn std::fmt::Display| format!("{reason} (expected {MACHINES})");
+    let Ok(name) = object.extract::<PathBuf>() else {
+        let sides = object.extract::<List<u16>>();
+        let List(sides) = sides.map_err(|_| expected(&"neither a name nor sides"))?;
+        let mesh = Grid::mesh(&sides).map_err(|error| expected(&error))?;
+        return Ok(MachineSource::Grid(mesh));
     };
-    let grid = if let Ok(name) = object.extract::<String>() {
-        if name.contains('\n') {
-            return Ok(None);
-        }
-        match name.parse::<Grid>() {
-            Err(GridTextError::Unknown) => return Ok(None),
-            named => named.map_err(|error| wrong(&error)),
-        }
-    } else if let Ok(List(sides)) = object.extract::<List<u16>>() {
-        Grid::mesh(&sides).map_err(|error| wrong(&error))
-    } else if object.hasattr("__fspath__")? {
-        return Ok(None);
-    } else {
-        Err(wrong(&"neither a name nor sides"))
-    };
-    grid.map(Some)
+    let text = name.to_string_lossy();
+    if text.contains('\n') {
+        return Ok(MachineSource::Text {
+            name: "description".into(),
+            text: text.into_owned(),
+        });
+    }
+    text.parse()
 }
 
 impl<'a, 'py> FromPyObject<'a, 'py> for Machine {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        if let Some(grid) = grid(object)? {
-            let description = None;
-            return Ok(Machine { grid, description });
-        }
-        let name = object.extract::<PathBuf>()?;
-        let text = name.to_string_lossy();
-        let source = if text.contains('\n') {
-            Ok(MachineSource::Text {
-                name: "description".into(),
-                text: text.into_owned(),
-            })
-        } else {
-            text.parse()
-        };
-        let read = source.and_then(|source| source.read());
-        let described = read.map_err(|reason| misuse(format!("machine {object:?}: {reason}")))?;
-        Ok(Machine {
-            grid: *described.description.grid(),
-            description: Some(described.description),
-        })
+        let read = source(object).and_then(|source| source.read());
+        let (grid, described) =
+            read.map_err(|reason| misuse(format!("machine {object:?}: {reason}")))?;
+        let description = described.map(|described| described.description);
+        Ok(Machine { grid, description })
     }
 }
 

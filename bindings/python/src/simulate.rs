@@ -90,31 +90,6 @@ pub(crate) fn form(name: &str) -> PyResult<(&'static str, &'static str)> {
     Ok((form, setting.value_name))
 }
 
-/// The settings that stand for a mesh, torus or cube; nothing for another machine.
-///
-/// >>> import meshalloc
-/// >>> meshalloc._core.machine("mesh 8x8x16 wrap 0,2")
-/// [('mesh', '8x8x16'), ('wrap', '0,2')]
-#[pyfunction]
-pub(crate) fn machine(machine: Bound<'_, PyAny>) -> PyResult<Vec<(&'static str, String)>> {
-    let Some(grid) = convert::grid(machine.as_borrowed())? else {
-        return Ok(Vec::new());
-    };
-    let dimensions = grid.dimensions();
-    if grid.is_written_high_first() {
-        return Ok(vec![("cube", format!("k={},n={dimensions}", grid.side(0)))]);
-    }
-    let sides: Vec<_> = grid.sides().iter().map(u16::to_string).collect();
-    let sides = sides.join("x");
-    let wraps = (0..dimensions).filter(|&dimension| grid.wraps(dimension));
-    let bits = wraps.fold(0, |bits, dimension| bits | 1_u16 << dimension);
-    Ok(match bits.count_ones() as usize {
-        0 => vec![("mesh", sides)],
-        wraps if wraps == dimensions => vec![("torus", sides)],
-        _ => vec![("mesh", sides), ("wrap", names::wrap_text(bits))],
-    })
-}
-
 /// The settings with their defaults, as JSON.
 #[pyfunction]
 pub(crate) fn resolve(settings: Vec<(String, String)>) -> PyResult<String> {

@@ -182,7 +182,7 @@ fn a_setting_is_described_by_the_settings_of_its_scenario() {
     let last = &paper.figures[0].cells().last().unwrap().setting;
     let text = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
     let expected = [
-        ("cube", "k=4,n=3"),
+        ("machine", "4-ary 3-cube"),
         ("dims", "normal"),
         ("radices", "normal"),
         ("batch", "100"),

@@ -1,5 +1,5 @@
-//! Machines whose slices follow rules: [`MachineSource`], where a description comes from, and
-//! [`Described`], what it says.
+//! Machines by one text: [`MachineSource`], a grid or where a description comes from, and
+//! [`Described`], what the description of a machine whose slices follow rules says.
 //!
 //! A description is a preset, a TOML file with the keys of [`MachineKeys`], or a torus of Slurm's
 //! `topology.yaml`:
@@ -21,7 +21,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use meshalloc::{Description, DescriptionError, Grid, Hole, Placement, Shape};
+use meshalloc::{Description, DescriptionError, Grid, GridTextError, Hole, Placement, Shape};
 use serde::{Deserialize, Serialize, Serializer};
 use toml::de::DeTable;
 
@@ -33,18 +33,24 @@ use crate::workload::empirical::names_file;
 mod hostlist;
 mod slurm;
 
-/// Where the description of a machine comes from.
+/// A machine as it is written: a grid, or where its description comes from.
+///
+/// Words of a grid may have hyphens or underscores between them, so that a shell needs no quotes.
 ///
 /// ```
 /// use meshalloc_sim::machine::MachineSource;
+/// let cube: MachineSource = "4-ary-3-cube".parse().unwrap();
+/// assert_eq!(cube.to_string(), "4-ary 3-cube");
 /// let preset: MachineSource = "tpu-v4".parse().unwrap();
-/// assert_eq!(preset.read().unwrap().description.grid().nodes(), 4096);
+/// assert_eq!(preset.read().unwrap().0.nodes(), 4096);
 /// let torus: MachineSource = "topology.yaml:rack2".parse().unwrap();
 /// assert_eq!(torus.to_string(), "topology.yaml:rack2");
 /// assert!("tpu-v9".parse::<MachineSource>().unwrap_err().contains("did you mean"));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MachineSource {
+    /// A mesh, torus or cube of which every slice is given, in the words of [`Grid`].
+    Grid(Grid),
     /// One of [`Description::PRESETS`].
     Preset(&'static str),
     /// A TOML file.
@@ -92,15 +98,30 @@ impl FromStr for MachineSource {
         if names_file(text) {
             return Ok(MachineSource::Toml(text.into()));
         }
-        let mut known = presets.to_vec();
-        known.extend(["FILE.toml", "FILE.yaml", "FILE.yaml:TORUS"]);
-        Err(names::unknown("machine", text, &known))
+        let canonical = names::canonical(text);
+        let is_between = |of: char| of == '-' || of.is_whitespace();
+        let words: Vec<_> = canonical.split(is_between).collect();
+        let grid = match *words {
+            [k, "ary", n, "cube"] => format!("{k}-ary {n}-cube"),
+            ["mesh" | "torus", ..] => words.join(" "),
+            _ => {
+                let mut known = presets.to_vec();
+                known.extend(MachineSource::FORMS);
+                return Err(names::unknown("machine", text, &known));
+            }
+        };
+        let grid = grid.parse().map_err(|error| match error {
+            GridTextError::Unknown => error.to_string(),
+            other => format!("{other} ({})", GridTextError::Unknown),
+        });
+        grid.map(MachineSource::Grid)
     }
 }
 
 impl fmt::Display for MachineSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            MachineSource::Grid(grid) => f.pad(&grid.to_string()),
             MachineSource::Preset(name) => f.pad(name),
             MachineSource::Toml(path)
             | MachineSource::Text { name: path, .. }
@@ -114,28 +135,40 @@ impl fmt::Display for MachineSource {
 }
 
 impl MachineSource {
+    /// How machines are written, but for the names of presets.
+    pub const FORMS: [&str; 7] = [
+        "mesh WxH...",
+        "mesh WxH... wrap D,...",
+        "torus WxH...",
+        "K-ary N-cube",
+        "FILE.toml",
+        "FILE.yaml",
+        "FILE.yaml:TORUS",
+    ];
+
     /// The file, if the description is in one.
     pub fn path(&self) -> Option<&Path> {
         match self {
-            MachineSource::Preset(_) | MachineSource::Text { .. } => None,
+            MachineSource::Grid(_) | MachineSource::Preset(_) | MachineSource::Text { .. } => None,
             MachineSource::Toml(path) | MachineSource::Slurm { path, .. } => Some(path),
         }
     }
 
-    /// The description.
+    /// The grid, and the description if there is one.
     ///
     /// # Errors
     ///
     /// When the file cannot be read, or describes no machine: one line, with the file and its line.
-    pub fn read(&self) -> Result<Described, String> {
+    pub fn read(&self) -> Result<(Grid, Option<Described>), String> {
         let file = |path: &Path| {
             let text = input::text(path);
             text.map_err(|error| format!("{}: cannot read the machine: {error}", path.display()))
         };
         let (path, read) = match self {
+            MachineSource::Grid(grid) => return Ok((*grid, None)),
             MachineSource::Preset(name) => {
                 let preset = Description::preset(name).expect("the name is that of a preset");
-                return Ok(Described::new(*name, preset));
+                return Ok((*preset.grid(), Some(Described::new(*name, preset))));
             }
             MachineSource::Toml(path) => (path, of_toml(&file(path)?)),
             MachineSource::Text { name, text } => (name, of_toml(text)),
@@ -150,7 +183,7 @@ impl MachineSource {
         let (name, description) = described?;
         let stem = || path.file_stem().unwrap_or_default().to_string_lossy();
         let name = name.unwrap_or_else(|| stem().into_owned());
-        Ok(Described::new(name, description))
+        Ok((*description.grid(), Some(Described::new(name, description))))
     }
 }
 

@@ -4,8 +4,7 @@
 use std::fmt::Display;
 
 use meshalloc::{
-    Cube, DIMENSIONS_MAX, Grid, NODES_MAX, SchedulerKind, Shape, ShapeError, StrategyKind,
-    StrategyTextError, Ticks, Tuple,
+    Grid, SchedulerKind, Shape, ShapeError, StrategyKind, StrategyTextError, Ticks, Tuple,
 };
 
 use crate::metrics::Metric;
@@ -15,10 +14,10 @@ use crate::wording::any_of;
 pub mod grammar;
 mod numbers;
 
+use numbers::plain;
 pub(crate) use numbers::seconds;
 pub use numbers::{REPLICATIONS_MAX, count, fraction, jobs, load, positive, replications, threads};
 pub use numbers::{number, value};
-use numbers::{plain, whole};
 
 /// Gives the values of a type without fields their names: `ALL`, `name`, `FromStr` and `Display`.
 macro_rules! named {
@@ -175,62 +174,6 @@ pub fn sides(text: &str) -> Result<Shape, String> {
     // No more is allowed of any machine with these sides.
     Grid::torus(&sides).map_err(|error| wrong(&error))?;
     Shape::new(&sides).map_err(|error| wrong(&error))
-}
-
-/// Reads the numbers of dimensions, with commas between them, into a bit for each; one that no
-/// machine has is an error.
-///
-/// ```
-/// use meshalloc_sim::names::wrap;
-/// assert_eq!(wrap("0,2"), Ok(0b101));
-/// assert!(wrap("z").unwrap_err().contains("expected numbers of dimensions"));
-/// ```
-pub fn wrap(text: &str) -> Result<u16, String> {
-    let bit = |text| whole(text).and_then(|dimension| 1_u16.checked_shl(dimension));
-    let mut dimensions = text.split(',').map(str::trim);
-    let bits = dimensions.try_fold(0, |bits, dimension| Some(bits | bit(dimension)?));
-    bits.ok_or_else(|| {
-        format!(
-            "expected numbers of dimensions, 0 (x) to {}, such as 2 or 0,1",
-            DIMENSIONS_MAX - 1
-        )
-    })
-}
-
-/// Reads a cube, `k=RADIX,n=DIMENSIONS`, in either order; one out of range is an error.
-///
-/// ```
-/// use meshalloc_sim::names::cube;
-/// assert_eq!(cube("k=4,n=3").unwrap().nodes(), 64);
-/// assert!(cube("k=4").unwrap_err().contains("expected k=RADIX,n=DIMENSIONS"));
-/// ```
-pub fn cube(text: &str) -> Result<Cube, String> {
-    let expected = "expected k=RADIX,n=DIMENSIONS, such as k=4,n=3";
-    let read = || {
-        let (one, other) = text.split_once(',')?;
-        let pairs = [one.split_once('=')?, other.split_once('=')?];
-        let value = |name| pairs.iter().find(|pair| pair.0 == name).map(|pair| pair.1);
-        Some((whole(value("k")?)?, whole(value("n")?)?))
-    };
-    let (k, n): (u32, u32) = read().ok_or(expected)?;
-    let cube = u16::try_from(k).ok().zip(u8::try_from(n).ok());
-    cube.and_then(|(k, n)| Cube::new(k, n).ok()).ok_or_else(|| {
-        format!(
-            "{expected}: k at least 2, n 1 to {DIMENSIONS_MAX}, k^n at most {NODES_MAX}, not {k}^{n}"
-        )
-    })
-}
-
-/// A cube as [`cube`] reads it.
-pub fn cube_text(cube: Cube) -> String {
-    format!("k={},n={}", cube.k(), cube.n())
-}
-
-/// Dimensions as [`wrap`] reads them.
-pub fn wrap_text(bits: u16) -> String {
-    let dimensions = (0..DIMENSIONS_MAX).filter(|dimension| bits >> dimension & 1 == 1);
-    let dimensions: Vec<_> = dimensions.map(|dimension| dimension.to_string()).collect();
-    dimensions.join(",")
 }
 
 /// The name of a dimension of a machine: `A[0]` on a machine made as a cube, as the digits of its
@@ -442,9 +385,6 @@ mod tests {
         ] {
             let error = sides(wrong).unwrap_err();
             assert!(error.contains("expected WxH"), "{wrong}: {error}");
-        }
-        for wrong in ["", "16", "x", "1,", "-1", "1;2"] {
-            assert!(wrap(wrong).is_err(), "{wrong}");
         }
     }
 

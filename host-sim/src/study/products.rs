@@ -66,16 +66,20 @@ impl Study {
     /// The settings that all points share and that are not the default, as they are typed, with the
     /// machine and the seed.
     pub(crate) fn heading(&self) -> String {
-        const MACHINE: [&str; 5] = ["mesh", "wrap", "torus", "cube", "machine"];
+        const MACHINE: [&str; 3] = ["mesh", "torus", "machine"];
         let settings = self.cases[0].scenario.settings.record();
         let is_axis = |key: &str| self.given.axes().any(|axis| axis.setting.key == key);
         let recorded = |key: &str| {
             let value = settings.get(key).filter(|_| !is_axis(key))?;
-            let text = value.as_str().map(str::to_owned);
-            Some(format!(
-                "{key}={}",
-                text.unwrap_or_else(|| value.to_string())
-            ))
+            let text = value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned);
+            // A machine may have blanks.
+            Some(if text.contains(' ') {
+                format!("{key}='{text}'")
+            } else {
+                format!("{key}={text}")
+            })
         };
         let has_axis = MACHINE.iter().any(|key| is_axis(key));
         let machine = MACHINE.iter().filter(|_| !has_axis);

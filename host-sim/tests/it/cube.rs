@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::program::{Ended, host_sim, host_sim_in};
 
-const SMALL: &str = "run --cube k=4,n=3 --replications 4";
+const SMALL: &str = "run --machine 4-ary-3-cube --replications 4";
 
 /// The paper's strategies.
 const PAPER: &str = "--strategy tc,tree-collapsing-printed,free-list,sniffing";
@@ -31,9 +31,9 @@ fn refused(line: &str, ended: &Ended, parts: &[&str]) {
 
 #[test]
 fn a_cube_alone_is_the_papers_workload() {
-    let json = host_sim("run --cube k=4,n=3 --format json").json();
+    let json = host_sim("run --machine 4-ary-3-cube --format json").json();
     let expected = json!({
-        "cube": "k=4,n=3", "strategy": ["tree-collapsing"], "scheduler": "fcfs",
+        "machine": "4-ary 3-cube", "strategy": ["tree-collapsing"], "scheduler": "fcfs",
         "dims": "uniform", "radices": "uniform", "batch": 100, "service": "uniform:5,10",
         "estimates": "perfect", "replications": 10, "slowdown_threshold": 10.0, "seed": 1, "backend": "in-process"
     });
@@ -42,7 +42,7 @@ fn a_cube_alone_is_the_papers_workload() {
     assert_eq!(result["saturated"], false);
     assert_eq!(mean(result, "jobs"), 100.0);
     // All options of it, written out.
-    let line = "run --cube n=3,k=4 --strategy tree-collapsing --batch 100 --dims uniform \
+    let line = "run --machine 4-ary-3-cube --strategy tree-collapsing --batch 100 --dims uniform \
                 --radices uniform --service uniform:5,10 --replications 10 --seed 1 --format json";
     let again = host_sim(line).json();
     assert_eq!(again["scenario"], expected);
@@ -97,10 +97,11 @@ fn the_metrics_of_the_paper_are_there() {
 
 #[test]
 fn tasks_that_go_on_arriving_are_measured_as_on_a_mesh() {
-    let line = "run --cube k=4,n=3 --strategy tc,sniffing --load .2 --jobs 2000 --replications 3";
+    let line =
+        "run --machine 4-ary-3-cube --strategy tc,sniffing --load .2 --jobs 2000 --replications 3";
     let json = host_sim(&format!("{line} --dims normal --format json")).json();
     let expected = json!({
-        "cube": "k=4,n=3", "strategy": ["tree-collapsing", "sniffing"], "scheduler": "fcfs",
+        "machine": "4-ary 3-cube", "strategy": ["tree-collapsing", "sniffing"], "scheduler": "fcfs",
         "dims": "normal", "radices": "uniform", "load": 0.2, "service_mean": 10.0,
         "measure": "arrivals", "warmup": 0.05, "jobs": 2000, "estimates": "perfect", "replications": 3, "slowdown_threshold": 10.0, "seed": 1,
         "backend": "in-process"
@@ -125,10 +126,15 @@ fn tasks_that_go_on_arriving_are_measured_as_on_a_mesh() {
 
 #[test]
 fn the_smallest_cubes_are_served() {
-    for cube in ["k=2,n=1", "k=2,n=6", "k=7,n=1", "k=3,n=2"] {
+    for cube in [
+        "2-ary-1-cube",
+        "2-ary-6-cube",
+        "7-ary-1-cube",
+        "3-ary-2-cube",
+    ] {
         for distribution in ["uniform", "normal"] {
             let line = format!(
-                "run --cube {cube} --dims {distribution} --radices {distribution} --batch 20 \
+                "run --machine {cube} --dims {distribution} --radices {distribution} --batch 20 \
                  --strategy tc,sniffing --replications 2 --format json"
             );
             for result in host_sim(&line).json()["results"].as_array().unwrap() {
@@ -137,7 +143,7 @@ fn the_smallest_cubes_are_served() {
         }
     }
     // Two processors, and every job asks for both.
-    let json = host_sim("run --cube k=2,n=1 --replications 2 --format json").json();
+    let json = host_sim("run --machine 2-ary-1-cube --replications 2 --format json").json();
     assert_eq!(mean(&json["results"][0], "utilization"), 1.0);
 }
 
@@ -154,7 +160,7 @@ fn a_closed_workload_is_served_on_a_mesh_too() {
 
 #[test]
 fn a_job_that_a_strategy_never_serves_is_refused_by_name() {
-    let line = "run --cube k=4,n=3 --strategy partner --replications 2";
+    let line = "run --machine 4-ary-3-cube --strategy partner --replications 2";
     let json = host_sim(&format!("{line} --format json")).json();
     let refused = json["results"][0]["refused"].as_object().unwrap();
     let count: u64 = refused.values().filter_map(Value::as_u64).sum();
@@ -168,45 +174,43 @@ fn options_of_the_other_kind_of_machine_are_explained() {
     let folder = tempfile::tempdir().unwrap();
     for (line, parts) in [
         (
-            "run --cube k=4,n=3 --mesh 8x8",
-            &["'--cube", "cannot be used with '--mesh"][..],
+            "run --machine 4-ary-3-cube --mesh 8x8",
+            &["'--machine", "cannot be used with '--mesh"][..],
         ),
         (
-            "run --cube k=4,n=3 --side-lengths uniform",
-            &["cannot be used with '--side-lengths"],
-        ),
-        (
-            "run --cube k=4,n=3 --side-range 1..2",
-            &["cannot be used with '--side-range"],
-        ),
-        (
-            "run --cube k=4,n=3 --dims normal --log x",
+            "run --machine 4-ary-3-cube --dims normal --log x",
             &["cannot be used with '--log"],
         ),
-        ("run --cube 4,3", &["expected k=RADIX,n=DIMENSIONS"]),
         (
-            "run --cube k=4,n=3 --dims exponential",
+            "run --machine 4-ary-3",
+            &["unknown machine", "K-ary N-cube"],
+        ),
+        (
+            "run --machine 1-ary-3-cube",
+            &["expected a machine as in", "4-ary 3-cube"],
+        ),
+        (
+            "run --machine 4-ary-3-cube --dims exponential",
             &["known: uniform, normal"],
         ),
         (
-            "run --cube k=4,n=3 --service uniform:10,5",
+            "run --machine 4-ary-3-cube --service uniform:10,5",
             &["SHORTEST of 0 or more and not over LONGEST"],
         ),
-        ("run --cube k=4,n=3 --batch 0", &["expected a whole number"]),
         (
-            "run --cube k=4,n=3 --batch 9 --load .3",
+            "run --machine 4-ary-3-cube --batch 0",
+            &["expected a whole number"],
+        ),
+        (
+            "run --machine 4-ary-3-cube --batch 9 --load .3",
             &["'--batch", "cannot be used with '--load"],
         ),
         (
-            "run --cube k=4,n=3 --batch 9 --jobs 9",
+            "run --machine 4-ary-3-cube --batch 9 --jobs 9",
             &["'--batch", "cannot be used with '--jobs"],
         ),
         (
-            "compare --cube k=4,n=3 --side-lengths normal",
-            &["cannot be used with '--side-lengths"],
-        ),
-        (
-            "saturation --cube k=4,n=3 --mesh 4x4",
+            "saturation --machine 4-ary-3-cube --mesh 4x4",
             &["cannot be used with '--mesh"],
         ),
     ] {
@@ -214,22 +218,43 @@ fn options_of_the_other_kind_of_machine_are_explained() {
     }
     let every = "tree-collapsing, tree-collapsing-printed, free-list, sniffing, partner";
     for (line, parts) in [
-        ("run --dims normal", &["--dims requires --cube"][..]),
-        ("compare --radices normal", &["--radices requires --cube"]),
-        ("saturation --dims normal", &["--dims requires --cube"]),
         (
-            "run --cube k=4,n=3 --jobs 500",
+            "run --dims normal",
+            &["--dims requires a cube (expected --machine such as 4-ary 3-cube)"][..],
+        ),
+        (
+            "compare --mesh 8x8 --radices normal",
+            &["--radices contradicts --mesh 8x8 (expected a cube, such as 4-ary 3-cube)"],
+        ),
+        (
+            "saturation --dims normal --machine mesh-8x8-wrap-1",
+            &["--dims contradicts --machine mesh 8x8 wrap 1 (expected a cube"],
+        ),
+        (
+            "run --machine 4-ary-3-cube --side-lengths uniform",
+            &["--side-lengths contradicts --machine 4-ary 3-cube (expected --dims or --radices"],
+        ),
+        (
+            "compare --machine 4-ary-3-cube --side-range 1..2",
+            &["--side-range contradicts --machine 4-ary 3-cube"],
+        ),
+        (
+            "run --machine 4-ary-3-cube --model lublin",
+            &["--model contradicts --machine 4-ary 3-cube"],
+        ),
+        (
+            "run --machine 4-ary-3-cube --jobs 500",
             &[
                 "jobs requires jobs that keep arriving",
                 "expected --load or --traffic-ratio",
             ],
         ),
         (
-            "run --cube k=4,n=3 --warmup .1",
+            "run --machine 4-ary-3-cube --warmup .1",
             &["warmup requires jobs that keep arriving"],
         ),
         (
-            "run --cube k=4,n=3 --strategy tc,fs",
+            "run --machine 4-ary-3-cube --strategy tc,fs",
             &[
                 "frame-sliding serves two-dimensional meshes, not 4-ary 3-cube",
                 every,
@@ -240,11 +265,11 @@ fn options_of_the_other_kind_of_machine_are_explained() {
             &["sniffing serves k-ary n-cubes, not mesh 64x64"],
         ),
         (
-            "saturation --cube k=4,n=3 --strategy asff",
+            "saturation --machine 4-ary-3-cube --strategy asff",
             &["all-shapes serves two-dimensional meshes", every],
         ),
         (
-            "run --cube k=3,n=3 --strategy tc,free-list",
+            "run --machine 3-ary-3-cube --strategy tc,free-list",
             &["free-list serves k-ary n-cubes whose k is a power of two, not 3-ary 3-cube"],
         ),
     ] {
@@ -267,21 +292,24 @@ fn a_grid_over_cubes_gives_what_run_gives() {
 strategy = ["tc", "sniffing"]
 batch = 40
 replications = 3
-cube = ["k=4,n=3", "k=2,n=6"]
+machine = ["4-ary 3-cube", "2-ary 6-cube"]
 dims = ["uniform", "normal"]
 radices = ["uniform", "normal"]
 service = ["uniform:5,10", "uniform:10,15"]
 "#;
     let json = study(folder.path(), text);
-    assert_eq!(json["axes"], json!(["cube", "dims", "radices", "service"]));
+    assert_eq!(
+        json["axes"],
+        json!(["machine", "dims", "radices", "service"])
+    );
     let points = json["points"].as_array().unwrap();
     assert_eq!(points.len(), 16);
     for (i, point) in points.iter().enumerate() {
         let of = |pair: [&'static str; 2], bit: usize| pair[i >> bit & 1];
         let line = format!(
-            "run --cube {} --dims {} --radices {} --service uniform:{} --strategy tc,sniffing --batch 40 \
+            "run --machine {} --dims {} --radices {} --service uniform:{} --strategy tc,sniffing --batch 40 \
              --replications 3 --format json",
-            of(["k=4,n=3", "k=2,n=6"], 3),
+            of(["4-ary-3-cube", "2-ary-6-cube"], 3),
             of(["uniform", "normal"], 2),
             of(["uniform", "normal"], 1),
             of(["5,10", "10,15"], 0),
@@ -298,11 +326,11 @@ service = ["uniform:5,10", "uniform:10,15"]
 #[test]
 fn a_scenario_file_is_the_command_line() {
     let folder = tempfile::tempdir().unwrap();
-    let text = "cube = \"k=4,n=2\"\ndims = \"normal\"\nradices = \"normal\"\nbatch = 30\nservice = \"uniform:10,15\"\n";
+    let text = "machine = \"4-ary 2-cube\"\ndims = \"normal\"\nradices = \"normal\"\nbatch = 30\nservice = \"uniform:10,15\"\n";
     fs::write(folder.path().join("s.toml"), text).unwrap();
     let line = "run --scenario s.toml --replications 2 --format json";
     let json = host_sim_in(folder.path(), line).json();
-    assert_eq!(json["scenario"]["cube"], "k=4,n=2");
+    assert_eq!(json["scenario"]["machine"], "4-ary 2-cube");
     assert_eq!(json["scenario"]["service"], "uniform:10,15");
     // An option replaces those of the same choice.
     let load = format!("{line} --load .3 --jobs 500");
@@ -314,11 +342,11 @@ fn a_scenario_file_is_the_command_line() {
     assert_eq!(json["scenario"]["dims"], "normal");
     fs::write(
         folder.path().join("wrong.toml"),
-        "cube = \"k=4,n=2\"\n\nmesh = \"4x4\"\n",
+        "machine = \"4-ary 2-cube\"\n\nmesh = \"4x4\"\n",
     )
     .unwrap();
     let line = "run --scenario wrong.toml";
-    let parts = ["wrong.toml:3: `mesh` contradicts `cube` in line 1"];
+    let parts = ["wrong.toml:3: `mesh` contradicts `machine` in line 1"];
     refused(line, &host_sim_in(folder.path(), line), &parts);
 }
 
@@ -338,21 +366,23 @@ fn compare_and_saturation_take_the_strategies_of_the_machine() {
         "free-list",
         "sniffing",
     ];
-    let line = "compare --cube k=4,n=2 --load .2,.4 --jobs 300 --replications 2 -o out/c.svg";
+    let line =
+        "compare --machine 4-ary-2-cube --load .2,.4 --jobs 300 --replications 2 -o out/c.svg";
     let json = host_sim_in(folder.path(), &format!("{line} --format json")).json();
     let last = &json["points"][3];
-    assert_eq!(last["scenario"]["cube"], "k=4,n=2");
+    assert_eq!(last["scenario"]["machine"], "4-ary 2-cube");
     assert_eq!(last["scenario"]["dims"], "uniform");
     assert_eq!(names(&last["results"]), paper);
     let svg = fs::read_to_string(folder.path().join("out/c.svg")).unwrap();
-    assert!(svg.contains("cube=k=4,n=2"), "{svg}");
+    assert!(svg.contains("machine=&apos;4-ary 2-cube&apos;"), "{svg}");
 
     // Where k is no power of two, free-list is not among them.
     for (cube, expected) in [
-        ("k=4,n=2", &["free-list", "partner"][..]),
-        ("k=3,n=2", &["partner"]),
+        ("4-ary 2-cube", &["free-list", "partner"][..]),
+        ("3-ary 2-cube", &["partner"]),
     ] {
-        let line = format!("saturation --cube {cube} --jobs 400 --replications 2");
+        let typed = cube.replace(' ', "-");
+        let line = format!("saturation --machine {typed} --jobs 400 --replications 2");
         let json = host_sim(&format!("{line} --format json")).json();
         let names = names(&json["results"]);
         let has = |name: &str| names.iter().any(|other| other == name);
@@ -362,7 +392,7 @@ fn compare_and_saturation_take_the_strategies_of_the_machine() {
         }
         let shown = host_sim(&line).good();
         assert!(
-            shown.starts_with(&format!("cube={cube} jobs=400 ")),
+            shown.starts_with(&format!("machine='{cube}' jobs=400 ")),
             "{shown}"
         );
     }

@@ -29,8 +29,11 @@ fn wrong_options_are_explained() {
         ("run --threads 4294967296", &["a whole number, 1 to 65535"]),
         ("run --torus 8by8", &["'8by8' for '--torus", "expected WxH"]),
         (
-            "run --wrap x",
-            &["'x' for '--wrap", "expected numbers of dimensions"],
+            "run --machine mesh-8x8-wrap-x",
+            &[
+                "'mesh-8x8-wrap-x' for '--machine",
+                "expected a machine as in \"mesh 16x22\"",
+            ],
         ),
         (
             "run --strategy ff,zzz",
@@ -422,7 +425,6 @@ fn options_that_a_command_would_ignore_are_errors() {
             "log log.swf --columns submit=a --partition 3",
             "log.swf:1: a log in the Standard Workload Format has no columns",
         ),
-        ("log log.swf --wrap 0", "--wrap requires --mesh"),
         ("view --slowdown-threshold 3", "'--slowdown-threshold'"),
     ] {
         let ended = host_sim_in(folder.path(), line);
@@ -433,7 +435,7 @@ fn options_that_a_command_would_ignore_are_errors() {
     }
     host_sim_in(
         folder.path(),
-        "log log.swf --mesh 8x8 --wrap 0 --partition 1",
+        "log log.swf --machine mesh-8x8-wrap-0 --partition 1",
     )
     .good();
 }
@@ -447,7 +449,8 @@ fn help_names_every_option_with_its_default() {
             &[
                 "--mesh <WxH...>",
                 "64x64",
-                "--cube <k=K,n=N>",
+                "--machine <MACHINE>",
+                "4-ary 3-cube",
                 "--dims",
                 "--service <DISTRIBUTION>",
                 "--until-rel-error",

@@ -53,7 +53,7 @@ fn a_torus_is_simulated_as_a_mesh_is() {
 
 #[test]
 fn operations_on_a_ring_of_meshes() {
-    let line = "replay - --mesh 4x4x4 --wrap 2";
+    let line = "replay - --machine mesh-4x4x4-wrap-2";
     let shown = host_sim_fed(Path::new("."), line, OPERATIONS).good();
     let expected = r#"{"line":1,"op":"alloc","id":1,"granted":[{"start":[0,0,0],"extent":[4,4,1]}]}
 {"line":2,"op":"alloc","id":2,"granted":[{"start":[0,0,1],"extent":[4,4,2]}]}
@@ -83,7 +83,7 @@ fn operations_on_a_ring_of_meshes() {
     ] {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("ops"), operation).unwrap();
-        let ended = host_sim_in(folder.path(), "replay ops --mesh 4x4x4 --wrap 2");
+        let ended = host_sim_in(folder.path(), "replay ops --machine mesh-4x4x4-wrap-2");
         assert_eq!(ended.code, Some(2), "{ended}");
         assert!(ended.stderr.contains(part), "{part}: {ended}");
     }
@@ -92,7 +92,7 @@ fn operations_on_a_ring_of_meshes() {
 #[test]
 fn a_map_shows_the_planes() {
     let folder = tempfile::tempdir().unwrap();
-    let line = "replay - --mesh 4x4x4 --wrap 2 --quiet --draw map -o p.svg";
+    let line = "replay - --machine mesh-4x4x4-wrap-2 --quiet --draw map -o p.svg";
     let shown = host_sim_fed(folder.path(), line, OPERATIONS).good();
     let expected = "
 first-fit
@@ -151,11 +151,12 @@ fn a_log_takes_near_cubic_shapes() {
 #[test]
 fn studies_comparisons_and_saturation_serve_grids() {
     let folder = tempfile::tempdir().unwrap();
-    let text = "jobs = 200\nreplications = 2\nmesh = \"4x3x4\"\nwrap = [0, \"0,2\"]\n";
+    let text = "jobs = 200\nreplications = 2\nmachine = [\"mesh 4x3x4 wrap 0\", \"mesh-4x3x4-wrap-0,2\"]\n";
     fs::write(folder.path().join("rings.toml"), text).unwrap();
     let json = host_sim_in(folder.path(), "run --scenario rings.toml --format json").json();
     for (point, wrap) in json["points"].as_array().unwrap().iter().zip(["0", "0,2"]) {
-        assert_eq!(point["scenario"]["wrap"], wrap);
+        let machine = format!("mesh 4x3x4 wrap {wrap}");
+        assert_eq!(point["scenario"]["machine"], machine);
         assert_eq!(point["scenario"]["side_range"], "1..4,1..3,1..4");
     }
 
@@ -179,10 +180,9 @@ fn studies_comparisons_and_saturation_serve_grids() {
         assert_eq!(names(&point["results"]), expected);
     }
 
-    let line = "saturation --mesh 4x3x4 --wrap 2 --jobs 200 --replications 2 --format json";
+    let line = "saturation --machine mesh-4x3x4-wrap-2 --jobs 200 --replications 2 --format json";
     let json = host_sim(line).json();
-    assert_eq!(json["scenario"]["mesh"], "4x3x4");
-    assert_eq!(json["scenario"]["wrap"], "2");
+    assert_eq!(json["scenario"]["machine"], "mesh 4x3x4 wrap 2");
     let expected = [
         "first-fit",
         "adaptive-scan",
@@ -212,8 +212,8 @@ fn what_cannot_be_served_is_explained() {
             "frame-sliding serves two-dimensional meshes, not torus 8x8x16",
         ),
         (
-            "run --mesh 8x8 --wrap 2",
-            "mesh 8x8: there is no dimension 2 to wrap",
+            "run --machine mesh-8x8-wrap-2",
+            "there is no dimension 2 to wrap (dimensions count from 0) (expected a machine as in",
         ),
         (
             "run --mesh 2000x4",

@@ -25,7 +25,6 @@ fn a_contradiction_names_both_places_and_the_way_out() {
     let of_log_load = "s.toml:1: `log` contradicts --load on the command line \
         (expected no --load, or no `log` in the file; --log-load sets the load of a log)";
     let ring = "pattern = \"ring\"\narrival-rate = 0.001\nflits = 4\n";
-    let cube = "cube = \"k=4,n=2\"\ndims = \"normal\"\n";
     let of_saturation = |line: usize, key: &str| {
         format!(
             "s.toml:{line}: `{key}` contradicts the backlog of `saturation` \
@@ -81,8 +80,9 @@ fn a_contradiction_names_both_places_and_the_way_out() {
         ),
         (
             "\nside-range = \"1..4\"\n",
-            "run --cube k=4,n=2",
-            plain(2, "side-range", "cube"),
+            "run --machine 4-ary-2-cube",
+            "s.toml:2: `side-range` contradicts --machine 4-ary 2-cube (expected"
+                .to_owned(),
         ),
         ("jobs = 100\n", "run --batch 20", plain(1, "jobs", "batch")),
         (
@@ -91,10 +91,10 @@ fn a_contradiction_names_both_places_and_the_way_out() {
             plain(1, "model", "batch"),
         ),
         (
-            cube,
-            "run --mesh 8x8",
-            "s.toml:2: `dims` requires `cube`, which --mesh on the command line replaces \
-             (expected no --mesh, or no `dims` in the file)"
+            "mix = \"tpu-v4\"\nmix-drop = true\n",
+            "run --processors exponential:4",
+            "s.toml:2: `mix-drop` requires `mix`, which --processors on the command line replaces \
+             (expected no --processors, or no `mix-drop` in the file)"
                 .to_owned(),
         ),
         (
@@ -161,6 +161,14 @@ fn a_contradiction_names_both_places_and_the_way_out() {
         );
         assert_eq!(ended.stderr.lines().count(), 1, "{line}: {ended}");
     }
+    let cube = "machine = \"4-ary 2-cube\"\ndims = \"normal\"\n";
+    let ended = over(folder.path(), cube, "run --mesh 8x8");
+    assert_eq!(ended.code, Some(2), "{ended}");
+    assert_eq!(
+        ended.stderr,
+        "note: s.toml: --mesh on the command line replaces `machine` (line 1)\n\
+         error: s.toml:2: `dims` contradicts --mesh 8x8 (expected a cube, such as 4-ary 3-cube)\n"
+    );
 }
 
 /// Within one choice the command line says what holds. A note names a key of another name.
@@ -209,20 +217,18 @@ fn a_later_setting_of_one_choice_replaces_the_earlier() {
             "arrival_rate",
         ),
         (
-            "mesh = \"8x8\"\nwrap = \"0\"\nload = 0.3\n",
+            "machine = \"mesh 8x8 wrap 0\"\nload = 0.3\n",
             "--torus 4x4",
-            "note: s.toml: --torus on the command line replaces `mesh` (line 1), \
-             --torus on the command line replaces `wrap` (line 2)\n"
-                .to_owned(),
+            note("torus", "machine", 1),
             ("torus", json!("4x4")),
-            "wrap",
+            "machine",
         ),
         (
-            "mesh = \"8x8\"\nwrap = \"0\"\nload = 0.3\n",
-            "--mesh 4x4",
+            "machine = \"mesh 8x8 wrap 0\"\nload = 0.3\n",
+            "--machine mesh-4x4",
             String::new(),
-            ("wrap", json!("0")),
-            "torus",
+            ("mesh", json!("4x4")),
+            "machine",
         ),
         (
             "mesh = \"8x8\"\nuntil-rel-error = 0.4\nmax-replications = 10\n",

@@ -286,7 +286,8 @@ fn a_board_whose_journal_is_full_makes_the_decisions_of_one_without() {
 #[test]
 fn a_cube_on_a_board_is_that_of_this_process() {
     let board = Board::new(1);
-    let line = "run --cube k=4,n=3 --replications 2 --strategy tc,sniffing,partner --format json";
+    let line =
+        "run --machine 4-ary-3-cube --replications 2 --strategy tc,sniffing,partner --format json";
     let near = host_sim(line).json();
     let far = host_sim(&format!("{line} --backend {}", board.endpoint)).json();
     board.join();

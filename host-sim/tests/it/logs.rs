@@ -510,15 +510,15 @@ fn a_log_needs_a_machine() {
     let folder = folder();
     fs::write(folder.path().join("three.swf"), OF_THREE).unwrap();
     let expected = "three.swf: no machine given, and the log has MaxProcs 100 \
-                    (expected --mesh, --torus, --cube or --machine, such as --mesh 10x10)";
+                    (expected --mesh, --torus or --machine, such as --mesh 10x10)";
     for command in ["run", "view", "compare"] {
         let ended = host_sim_in(folder.path(), &format!("{command} --log three.swf"));
         assert_eq!(ended.code, Some(2), "{ended}");
         assert_eq!(ended.stderr, format!("error: {expected}\n"), "{command}");
         // Without a header the largest job says something.
-        let ended = host_sim_in(folder.path(), &format!("{command} --log log.swf --wrap 0"));
+        let ended = host_sim_in(folder.path(), &format!("{command} --log log.swf"));
         let largest = "its largest job has 16 processors \
-                       (expected --mesh, --torus, --cube or --machine, such as --mesh 4x4)";
+                       (expected --mesh, --torus or --machine, such as --mesh 4x4)";
         assert!(ended.stderr.contains(largest), "{ended}");
     }
     fs::write(
@@ -527,13 +527,13 @@ fn a_log_needs_a_machine() {
     )
     .unwrap();
     let in_file = "one.toml:2: three.swf: no machine given, and the log has MaxProcs 100 \
-                   (expected `mesh`, `torus`, `cube` or `machine`, such as `mesh` 10x10)";
+                   (expected `mesh`, `torus` or `machine`, such as `mesh` 10x10)";
     for line in ["run --scenario one.toml", "compare --scenario one.toml"] {
         let ended = host_sim_in(folder.path(), line);
         assert_eq!(ended.code, Some(2), "{ended}");
         assert_eq!(ended.stderr, format!("error: {in_file}\n"), "{line}");
     }
-    for machine in ["--mesh 10x10", "--torus 10x10", "--cube k=4,n=3"] {
+    for machine in ["--mesh 10x10", "--torus 10x10", "--machine 4-ary-3-cube"] {
         let line = format!("run --scenario one.toml {machine} --strategy naive --format json");
         let json = host_sim_in(folder.path(), &line).json();
         assert_eq!(
@@ -549,8 +549,7 @@ fn a_log_needs_a_machine() {
     );
     let huge = OF_THREE.replace("MaxProcs: 100", "MaxProcs: 3120000");
     let fed = host_sim_fed(Path::new("."), "run --log -", &huge);
-    let part =
-        "(expected --mesh, --torus, --cube or --machine; machines have up to 1048576 processors)";
+    let part = "(expected --mesh, --torus or --machine; machines have up to 1048576 processors)";
     assert!(fed.stderr.contains(part), "{fed}");
 }
 
@@ -650,7 +649,7 @@ fn a_job_larger_than_the_machine_is_refused_on_any_machine() {
         "--mesh 64x64",
         "--mesh 16x16x16",
         "--mesh 8x8x8x8",
-        "--cube k=2,n=12",
+        "--machine 2-ary-12-cube",
     ] {
         for large in [65_536, 4_294_967_294_u64] {
             let line =

@@ -65,7 +65,7 @@ fn a_preset_and_its_file_decide_alike() {
     let [preset, file] = ["tpu-v4", "pod.toml"].map(|machine| {
         let results = json(folder.path(), &format!("{run} --machine {machine}"));
         assert_eq!(results["scenario"]["machine"], machine);
-        for key in ["mesh", "torus", "wrap", "cube"] {
+        for key in ["mesh", "torus"] {
             assert_eq!(results["scenario"][key], Value::Null);
         }
         results
@@ -255,7 +255,6 @@ fn errors_about_machines_say_what_is_wrong_and_where() {
             "cannot be used with",
         ),
         ("run --machine tpu-v4 --mesh 16x16", "cannot be used with"),
-        ("run --machine tpu-v4 --cube k=4,n=3", "cannot be used with"),
         (
             "run --machine tpu-4",
             "unknown machine \"tpu-4\"; did you mean \"tpu-v4\"?",

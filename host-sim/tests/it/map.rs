@@ -45,7 +45,7 @@ map: p.svg
 fn the_planes_of_a_cube() {
     let folder = tempfile::tempdir().unwrap();
     let operations = "alloc 1 4x2\nalloc 2 3x3x2\nalloc 3 4x4\nfree 1\nfault 0 3 3\nfault 3 0 0\n";
-    let line = "replay - --cube k=4,n=3 --quiet --draw map -o p.svg";
+    let line = "replay - --machine 4-ary-3-cube --quiet --draw map -o p.svg";
     let shown = host_sim_fed(folder.path(), line, operations).good();
     let expected = "
 tree-collapsing
@@ -71,7 +71,7 @@ map: p.svg
         assert!(svg.contains(part), "{part} is missing in {svg}");
     }
 
-    let line = "run --cube k=4,n=3 --strategy tc,sniffing --batch 30 --service uniform:5,10 --replications 1 --draw map:20 -o out/map.svg";
+    let line = "run --machine 4-ary-3-cube --strategy tc,sniffing --batch 30 --service uniform:5,10 --replications 1 --draw map:20 -o out/map.svg";
     let shown = host_sim_in(folder.path(), line).good();
     assert_eq!(shown.matches("20.0 s: ").count(), 2, "{shown}");
     assert_eq!(

@@ -414,7 +414,7 @@ fn nothing_of_a_file_with_a_line_that_cannot_be_read_is_carried_out() {
         ),
     ];
     let mesh = mesh.map(|row| ("--mesh 8x4", row));
-    let cube = cube.map(|row| ("--cube k=4,n=3", row));
+    let cube = cube.map(|row| ("--machine 4-ary-3-cube", row));
     for (machine, (wrong, parts)) in mesh.into_iter().chain(cube) {
         fs::write(
             folder.path().join("ops"),
@@ -555,7 +555,10 @@ repair 0 0 0
 {"line":15,"op":"repair","block":{"start":[0,0,0],"extent":[1,1,1]},"changed":1,"jobs":[1]}
 "#;
     // Tree collapsing is the default on a cube.
-    for options in ["--cube k=4,n=3", "--cube n=3,k=4 --strategy tc"] {
+    for options in [
+        "--machine 4-ary-3-cube",
+        "--machine 4-ary-3-cube --strategy tc",
+    ] {
         assert_eq!(replay(options, operations).good(), expected);
     }
 }
@@ -563,14 +566,14 @@ repair 0 0 0
 #[test]
 fn a_granted_subcube_may_wrap_around() {
     // Of the ring 0 to 6 the processors 2 and 3 are faulty.
-    let shown = replay("--cube k=7,n=1", "fault 2\nfault 3\nalloc 1 5\n").good();
+    let shown = replay("--machine 7-ary-1-cube", "fault 2\nfault 3\nalloc 1 5\n").good();
     let last = shown.lines().last().unwrap();
     assert_eq!(
         last,
         r#"{"line":3,"op":"alloc","id":1,"granted":[{"start":[4],"extent":[5]}]}"#
     );
     let operations = "fault 1 1\nfault 1 2\nfault 2 1\nalloc 1 2x2\nalloc 2 2x2\n";
-    let shown = replay("--cube k=4,n=2", operations).good();
+    let shown = replay("--machine 4-ary-2-cube", operations).good();
     let grants: Vec<_> = shown.lines().skip(3).collect();
     assert_eq!(
         grants,
@@ -584,7 +587,7 @@ fn a_granted_subcube_may_wrap_around() {
 #[test]
 fn what_a_strategy_does_not_serve_has_a_name_of_its_own() {
     let shown = replay(
-        "--cube k=4,n=3 --strategy partner",
+        "--machine 4-ary-3-cube --strategy partner",
         "alloc 1 4x3\nalloc 2 4x4\n",
     )
     .good();
@@ -595,7 +598,7 @@ fn what_a_strategy_does_not_serve_has_a_name_of_its_own() {
 "#
     );
     let quiet = replay(
-        "--cube k=4,n=3 --strategy partner --quiet",
+        "--machine 4-ary-3-cube --strategy partner --quiet",
         "alloc 1 3\nalloc 2 5\nalloc 3 4\n",
     );
     let shown = quiet.good();
@@ -612,7 +615,7 @@ fn what_a_strategy_does_not_serve_has_a_name_of_its_own() {
     }
     // What is held beyond the request is released, too.
     let shown = replay(
-        "--cube k=4,n=3 --strategy sniffing",
+        "--machine 4-ary-3-cube --strategy sniffing",
         "alloc 1 3x2\nfree 1\n",
     )
     .good();
@@ -656,7 +659,7 @@ fn every_machine_serves_a_replay() {
 fn a_strategy_serves_some_machines() {
     for (options, parts) in [
         (
-            "--cube k=4,n=3 --strategy fs",
+            "--machine 4-ary-3-cube --strategy fs",
             &[
                 "frame-sliding serves two-dimensional meshes, not 4-ary 3-cube",
                 "tree-collapsing, ",
@@ -667,10 +670,10 @@ fn a_strategy_serves_some_machines() {
             &["partner serves k-ary n-cubes, not mesh 8x8", "first-fit, "],
         ),
         (
-            "--cube k=4,n=3 --mesh 4x4",
-            &["--cube", "cannot be used with"],
+            "--machine 4-ary-3-cube --mesh 4x4",
+            &["--machine", "cannot be used with"],
         ),
-        ("--cube k=16,n=6", &["at most 1048576"]),
+        ("--machine 16-ary-6-cube", &["more than 1048576 processors"]),
     ] {
         let ended = replay(options, "");
         assert_eq!(ended.code, Some(2), "{options}: {ended}");

@@ -115,7 +115,7 @@ fn every_cube_strategy_answers_as_in_process() {
                 continue;
             }
             let (text, steps) = steps(k, n.into(), &mut random);
-            let line = format!("replay - --cube k={k},n={n} --strategy {strategy}");
+            let line = format!("replay - --machine {k}-ary-{n}-cube --strategy {strategy}");
             let shown = host_sim_fed(Path::new("."), &line, &text).good();
             assert_eq!(shown.lines().count(), steps.len());
             let mut storage = heap_storage(cube.into(), None, strategy, 12);

@@ -142,7 +142,7 @@ fn cubes_have_a_record_for_every_distribution_and_strategy() {
     // Four measures, two service times, four strategies, four distributions.
     assert_eq!(records.len(), 4 * 2 * 4 * 4);
     for record in &records {
-        assert_eq!(record["cube"], "k=4,n=3");
+        assert_eq!(record["machine"], "4-ary 3-cube");
         assert_eq!(record["batch"], "100");
         assert_eq!(
             (record["jobs"].as_str(), record["replications"].as_str()),
@@ -212,10 +212,10 @@ fn larger_cubes_are_measured_over_loads_and_clocked_over_cubes() {
         "2-ary 12-cube",
     ];
     let over_loads = records(&files["figure-03.csv"]);
-    for cube in ["k=4,n=3", "k=8,n=3", "k=16,n=3", "k=2,n=12"] {
+    for cube in cubes {
         let of_cube: Vec<_> = over_loads
             .iter()
-            .filter(|record| record["cube"] == cube)
+            .filter(|record| record["machine"] == cube)
             .collect();
         // Two measures, four strategies, eight loads.
         assert_eq!(of_cube.len(), 2 * 4 * 8, "{cube}");

@@ -59,7 +59,7 @@ fn documents_are_valid() {
         ("run", format!("run --load 3 --strategy random:seed=7 --search-time {small}")),
         ("run", "run --mesh 4x4 --pattern ring --arrival-rate .001 --jobs 20 --replications 2 --format json".to_owned()),
         ("run", "run --log log.swf --mesh 4x4 --partition 1 --format json".to_owned()),
-        ("run", "run --cube k=4,n=2 --strategy tc,partner --replications 2 --format json".to_owned()),
+        ("run", "run --machine 4-ary-2-cube --strategy tc,partner --replications 2 --format json".to_owned()),
         ("study", format!("compare --load .3,.5 {small}")),
         ("study", "compare --log log.swf --mesh 4x4 --format json".to_owned()),
         ("log", "log log.swf --mesh 4x4 --format json".to_owned()),

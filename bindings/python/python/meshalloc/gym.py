@@ -205,7 +205,7 @@ class MeshEnv(gymnasium.Env[dict[str, Any], np.int64]):
 
 
 def _sides(scenario: Scenario) -> tuple[int, int]:
-    machines = [scenario.settings.get(name) for name in ["mesh", "torus", "cube", "machine"]]
+    machines = [scenario.settings.get(name) for name in ["mesh", "torus", "machine"]]
     text = next(str(machine) for machine in machines if machine)
     sides = text.split("x")
     if len(sides) != 2 or not all(map(str.isdecimal, sides)):

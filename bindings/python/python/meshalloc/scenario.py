@@ -68,7 +68,7 @@ def _text(setting: str, value: Any) -> str:
         if form in ("text", "number"):
             return str(value)
     elif isinstance(value, Mapping):
-        # Such as k=K,n=N.
+        # Such as NAME=COLUMN.
         if "=" in values:
             return ",".join(f"{key}={part}" for key, part in value.items())
     elif isinstance(value, Sequence):
@@ -147,12 +147,9 @@ class Scenario:
         self._given: dict[str, str] = {}
         given = {key.rstrip("_"): value for key, value in settings.items() if value is not None}
         for name, value in given.items():
-            stands_for = _core.machine(value) if name == "machine" else []
-            for other, _ in stands_for:
-                if other in given:
-                    text = f"`machine` contradicts `{other}` (expected only one of them)"
-                    raise ScenarioError(text)
-            self._given.update(stands_for or [(name, _text(name, value))])
+            if name == "machine" and not isinstance(value, str | os.PathLike):
+                value = f"mesh {_text('mesh', value)}"
+            self._given[name] = _text(name, value)
         #: All settings that have an effect, with their defaults.
         self.settings: dict[str, Any] = json.loads(_core.resolve(list(self._given.items())))
 

@@ -13,7 +13,8 @@ fn of_file(name: &str, text: &str) -> Result<Described, String> {
     fs::write(&path, text).unwrap();
     let source: MachineSource = path.to_str().unwrap().parse().unwrap();
     let place = format!("{}/", folder.path().display());
-    source.read().map_err(|error| error.replace(&place, ""))
+    let described = source.read().map_err(|error| error.replace(&place, ""));
+    Ok(described?.1.unwrap())
 }
 
 #[test]
@@ -211,8 +212,8 @@ fn a_torus_of_slurm_is_a_machine() {
     let path = folder.path().join("topology.yml");
     fs::write(&path, TOPOLOGY).unwrap();
     let named = |name: &str| format!("{}:{name}", path.display()).parse::<MachineSource>();
-    let large = named("large").unwrap().read().unwrap();
-    assert_eq!(*large.description.grid(), Grid::torus(&[8, 8, 8]).unwrap());
+    let (large, _) = named("large").unwrap().read().unwrap();
+    assert_eq!(large, Grid::torus(&[8, 8, 8]).unwrap());
     let error = named("other").unwrap().read().unwrap_err();
     assert!(error.contains("no torus of the name \"other\" (expected one of small, large)"));
     // The machine lacks the places that no region has.

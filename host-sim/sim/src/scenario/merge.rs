@@ -12,7 +12,7 @@ use super::table::{Entry, Setting};
 
 /// Choices: a later setting of one replaces the earlier ones that contradict it.
 const CHOICES: &[&[&str]] = &[
-    &["mesh", "wrap", "torus", "cube", "machine"],
+    &["mesh", "torus", "machine"],
     &["side-lengths", "side-range", "processors", "mix"],
     &[
         "load",

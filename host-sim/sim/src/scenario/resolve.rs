@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use meshalloc::{Grid, NODES_MAX, SchedulerKind, Shape, StrategyKind};
+use meshalloc::{Cube, Grid, NODES_MAX, SchedulerKind, Shape, StrategyKind};
 
 use super::needs;
 use super::origin::Origin;
@@ -153,7 +153,7 @@ impl Resolved {
 fn unnamed_machine(log: &Log) -> SettingError {
     let path = log.path.display().to_string().replace('`', "'");
     let reason = format!(
-        "{path}: no machine given, and {} (expected `mesh`, `torus`, `cube` or `machine`{})",
+        "{path}: no machine given, and {} (expected `mesh`, `torus` or `machine`{})",
         log.processors_text(),
         match log.fitting_mesh() {
             Some(sides) => format!(", such as `mesh` {sides}"),
@@ -264,6 +264,7 @@ impl Scenario {
     fn control(&mut self) -> Result<Controlled, SettingError> {
         let description = self.description()?;
         let machine = self.grid(description.as_ref())?;
+        self.check_cube(machine)?;
         self.name_machine(machine);
         Ok(Controlled {
             machine,
@@ -309,12 +310,15 @@ impl Scenario {
 
     /// Whether a machine is named.
     pub const fn is_machine_named(&self) -> bool {
-        self.mesh.is_some() || self.torus.is_some() || self.cube.is_some() || self.machine.is_some()
+        self.mesh.is_some() || self.torus.is_some() || self.machine.is_some()
     }
 
     /// The description of the machine, if it has one; an error when its file has none.
     pub fn description(&self) -> Result<Option<Described>, SettingError> {
-        let read = self.machine.as_ref().map(MachineSource::read).transpose();
+        let Some(source) = &self.machine else {
+            return Ok(None);
+        };
+        let read = source.read().map(|(_, described)| described);
         read.map_err(|error| SettingError::unquoted(&["machine"], &error))
     }
 
@@ -323,42 +327,83 @@ impl Scenario {
     ///
     /// # Errors
     ///
-    /// When there is none of these sides, or a dimension is to wrap that it does not have.
+    /// When there is none of these sides.
     pub fn grid(&self, description: Option<&Described>) -> Result<Grid, SettingError> {
         if let Some(description) = description {
             return Ok(*description.description.grid());
         }
-        if let Some(cube) = self.cube {
-            return Ok(cube.into());
+        if let Some(MachineSource::Grid(grid)) = self.machine {
+            return Ok(grid);
         }
-        if let Some(sides) = self.torus {
-            let grid = Grid::torus(&sides.extents());
-            return grid.map_err(|error| {
-                SettingError::new(&["torus"], format!("`torus` {sides}: {error}"))
-            });
-        }
-        let sides = self.mesh.unwrap_or(MESH_DEFAULT);
-        let grid = Grid::new(&sides.extents(), self.wrap.unwrap_or(0));
-        grid.map_err(|error| {
-            SettingError::new(&["wrap", "mesh"], format!("`mesh` {sides}: {error}"))
-        })
+        let (key, sides, grid) = match self.torus {
+            Some(sides) => ("torus", sides, Grid::torus(&sides.extents())),
+            None => {
+                let sides = self.mesh.unwrap_or(MESH_DEFAULT);
+                ("mesh", sides, Grid::mesh(&sides.extents()))
+            }
+        };
+        grid.map_err(|error| SettingError::new(&[key], format!("`{key}` {sides}: {error}")))
     }
 
-    /// Names this machine in its usual way: a mesh that wraps everywhere is a torus.
-    pub fn name_machine(&mut self, machine: Grid) {
-        if self.cube.is_some() || self.machine.is_some() {
+    /// Names this machine in its usual way: a mesh that wraps nowhere or everywhere by its sides.
+    fn name_machine(&mut self, machine: Grid) {
+        if self.is_described() {
             return;
         }
-        let wraps = (0..machine.dimensions()).filter(|&dimension| machine.wraps(dimension));
-        let wrap = wraps
-            .clone()
-            .fold(0, |bits, dimension| bits | 1 << dimension);
+        let dimensions = machine.dimensions();
+        let wraps = (0..dimensions).filter(|&dimension| machine.wraps(dimension));
         let sides = Shape::new(machine.sides()).ok();
-        (self.mesh, self.torus, self.wrap) = match wraps.count() {
+        (self.mesh, self.torus, self.machine) = match wraps.count() {
             0 => (sides, None, None),
-            count if count == machine.dimensions() => (None, sides, None),
-            _ => (sides, None, Some(wrap)),
+            count if count == dimensions && !machine.is_written_high_first() => (None, sides, None),
+            _ => (None, None, Some(MachineSource::Grid(machine))),
         };
+    }
+
+    /// Whether the machine is one with a description.
+    fn is_described(&self) -> bool {
+        let source = self.machine.as_ref();
+        source.is_some_and(|source| !matches!(source, MachineSource::Grid(_)))
+    }
+
+    /// Whether the settings of jobs are those of the machine: jobs on a cube have their own.
+    fn check_cube(&self, machine: Grid) -> Result<(), SettingError> {
+        let of_cubes = [
+            (self.dims.is_some(), "dims"),
+            (self.radices.is_some(), "radices"),
+        ];
+        let of_others = [
+            (self.side_lengths.is_some(), "side-lengths"),
+            (self.side_range.is_some(), "side-range"),
+            (self.processors.is_some(), "processors"),
+            (self.mix.is_some(), "mix"),
+            (self.model.is_some(), "model"),
+        ];
+        let is_cube = machine.is_written_high_first();
+        let wrong: &[_] = if is_cube { &of_others } else { &of_cubes };
+        let Some((_, key)) = wrong.iter().find(|(is_given, _)| *is_given) else {
+            return Ok(());
+        };
+        let named = [
+            ("mesh", self.mesh.map(|sides| sides.to_string())),
+            ("torus", self.torus.map(|sides| sides.to_string())),
+            ("machine", self.machine.as_ref().map(ToString::to_string)),
+        ];
+        let named = named.into_iter().find_map(|(by, text)| Some((by, text?)));
+        let (by, text) = named.unwrap_or(("machine", String::new()));
+        let text = text.replace('`', "'");
+        let reason = match &*text {
+            "" => format!("`{key}` requires a cube (expected `{by}` such as 4-ary 3-cube)"),
+            _ if is_cube => {
+                format!(
+                    "`{key}` contradicts `{by}` {text} (expected `dims` or `radices` on a cube)"
+                )
+            }
+            _ => {
+                format!("`{key}` contradicts `{by}` {text} (expected a cube, such as 4-ary 3-cube)")
+            }
+        };
+        Err(SettingError::new(&[key, by], reason))
     }
 
     /// The strategies, each once, in the order in which they were named first.
@@ -470,9 +515,10 @@ impl Scenario {
     }
 
     fn shape(&mut self, machine: Grid) -> Result<ShapeRule, SettingError> {
-        let default = match self.machine {
-            Some(_) => ShapeRule::Chips,
-            None => ShapeRule::of(&machine),
+        let default = if self.is_described() {
+            ShapeRule::Chips
+        } else {
+            ShapeRule::of(&machine)
         };
         let shape = *self.shape.get_or_insert(default);
         let usable = shape.check(machine);
@@ -556,7 +602,9 @@ impl Scenario {
         machine: Grid,
         description: Option<&Described>,
     ) -> Result<Requests, SettingError> {
-        if let Some(cube) = self.cube {
+        let cube = machine.radix().filter(|_| machine.is_written_high_first());
+        let cube = cube.and_then(|k| Cube::new(k, machine.dimensions() as u8).ok());
+        if let Some(cube) = cube {
             return Ok(Requests::Subcubes(Subcubes {
                 cube,
                 dims: *self.dims.get_or_insert_default(),

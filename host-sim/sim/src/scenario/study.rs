@@ -251,9 +251,13 @@ mod tests {
     #[test]
     fn values_may_have_commas() {
         for (key, text, expected) in [
-            ("wrap", "0,2", &["0,2"][..]),
-            ("side-range", "1..4,1..8", &["1..4,1..8"]),
-            ("cube", "k=4,n=3,k=2,n=5", &["k=4,n=3", "k=2,n=5"]),
+            ("side-range", "1..4,1..8", &["1..4,1..8"][..]),
+            ("machine", "mesh-4x4-wrap-0,1", &["mesh-4x4-wrap-0,1"]),
+            (
+                "machine",
+                "mesh 4x4x4 wrap 2,4_ary_3_cube,TPU-v4",
+                &["mesh 4x4x4 wrap 2", "4_ary_3_cube", "TPU-v4"],
+            ),
             ("failures", "node:10,1,link:5,2", &["node:10,1", "link:5,2"]),
             ("mix", "tpu-v4,a.csv", &["tpu-v4", "a.csv"]),
             ("service", "uniform:5.5,10", &["uniform:5.5,10"]),

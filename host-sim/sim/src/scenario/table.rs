@@ -8,7 +8,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use meshalloc::{Cube, SchedulerKind, Shape, StrategyKind, Ticks};
+use meshalloc::{SchedulerKind, Shape, StrategyKind, Ticks};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -324,36 +324,31 @@ settings! {
     /// two dimensions 1 to 1024, and up to 1048576 processors [default: 64x64; none with --log]
     mesh: text Shape = "WxH...", MACHINE, read = names::sides;
 
-    /// Dimensions of the mesh that wrap around, by number (0 is x)
-    wrap: text u16 = "D,...", MACHINE, read = names::wrap, record = names::wrap_text;
-
     /// Sides of a torus, a mesh in which all dimensions wrap around
-    torus: text Shape = "WxH...", MACHINE, read = names::sides, not = ["mesh", "wrap"];
+    torus: text Shape = "WxH...", MACHINE, read = names::sides, not = ["mesh"];
 
-    /// A k-ary n-cube: k at least 2, n 1 to 16, k^n at most 1048576
-    cube: text Cube = "k=K,n=N", MACHINE,
-        read = names::cube, record = names::cube_text, not = ["mesh", "wrap", "torus"];
-
-    /// A machine that gives only certain slices: tpu-v3, tpu-v4, tpu-v5e, tpu-v6e, tpu-v5p,
-    /// tpu-v7x, trn2-ultra, galaxy, a TOML file, or a torus of Slurm's topology.yaml (FILE.yaml or
-    /// FILE.yaml:TORUS); `host-sim list machines` shows them
-    machine: named MachineSource = "NAME|FILE", MACHINE, not = ["mesh", "wrap", "torus", "cube"];
+    /// Any machine: "mesh 8x8x16 wrap 0,2" with the numbers of the dimensions that wrap around (0
+    /// is x), "torus 8x8x16", "4-ary 3-cube" (mesh-8x8, 4-ary-3-cube without quotes); or one that
+    /// gives only certain slices: tpu-v3, tpu-v4, tpu-v5e, tpu-v6e, tpu-v5p, tpu-v7x, trn2-ultra,
+    /// galaxy, a TOML file, or a torus of Slurm's topology.yaml (FILE.yaml or FILE.yaml:TORUS);
+    /// `host-sim list machines` shows them
+    machine: named MachineSource = "MACHINE", MACHINE, not = ["mesh", "torus"];
 
     /// Distribution of the side lengths of jobs: uniform, normal, exponential, uniform-decreasing;
     /// `host-sim list` shows variants [default: uniform]
-    side_lengths: text SideDistribution = "NAME", SYNTHETIC, not = ["cube"];
+    side_lengths: text SideDistribution = "NAME", SYNTHETIC;
 
     /// Range of the side lengths of jobs, in processors: MIN..MAX (or MAX alone) for all
     /// dimensions, or one for each, dimension 0 (x) first [default: 1 to the machine's]
-    side_range: text SideRanges = "MIN..MAX,...", SYNTHETIC, not = ["cube"];
+    side_range: text SideRanges = "MIN..MAX,...", SYNTHETIC;
 
     /// On a cube: distribution of the number of dimensions of jobs, 1 to n: uniform or normal
     /// [default: uniform]
-    dims: text CubeDistribution = "NAME", SYNTHETIC, needs = [["cube"]];
+    dims: text CubeDistribution = "NAME", SYNTHETIC;
 
     /// On a cube: distribution of the radices of jobs, 2 to k: uniform or normal [default:
     /// uniform]
-    radices: text CubeDistribution = "NAME", SYNTHETIC, needs = [["cube"]];
+    radices: text CubeDistribution = "NAME", SYNTHETIC;
 
     /// Allocation strategies, separated by commas, or all that serve the machine; all get the same
     /// jobs. `host-sim list` shows them [default: first-fit; on a cube: tree-collapsing; with
@@ -367,13 +362,13 @@ settings! {
     /// Distribution of the number of processors of a job, in place of its sides: exponential:MEAN,
     /// rounded up, at most the whole machine
     processors: text CountDistribution = "DISTRIBUTION", SYNTHETIC,
-        not = ["cube", "side-lengths", "side-range", "log"];
+        not = ["side-lengths", "side-range", "log"];
 
     /// Shapes of jobs with weights, in place of side lengths: tpu-v4, rfold, one of them with the
     /// longest side (tpu-v4:16), or a CSV file, whose name has a dot or a slash, with the columns
     /// shape (such as 4x4x8), weight and optionally rings
     mix: named MixSource = "NAME|FILE", SYNTHETIC,
-        not = ["cube", "side-lengths", "side-range", "processors", "log"];
+        not = ["side-lengths", "side-range", "processors", "log"];
 
     /// Leave out shapes of the mix that the machine never gives, and count them [default: they are
     /// an error]
@@ -383,8 +378,8 @@ settings! {
     /// cycle: lublin, lublin:batch, lublin:interactive or lublin:both. With --load times between
     /// arrivals are stretched [default: no model]
     model: text Lublin = "NAME", SYNTHETIC,
-        not = ["cube", "side-lengths", "side-range", "processors", "mix", "traffic-ratio",
-            "arrival-rate", "batch", "service-mean", "service", "interarrival", "pattern", "io",
+        not = ["side-lengths", "side-range", "processors", "mix", "traffic-ratio", "arrival-rate",
+            "batch", "service-mean", "service", "interarrival", "pattern", "io",
             "io-nodes", "log"];
 
     /// Submit this many jobs at time 0 and none later, and measure all of them [default on a cube:
@@ -550,7 +545,7 @@ settings! {
     /// The rule that turns a number of processors into a shape, for a log, --processors or --model:
     /// near-square, near-cubic, power-of-two, flat, drawn:DISTRIBUTION or chips;
     /// `host-sim list` shows them [default: near-square on a two-dimensional mesh, else near-cubic;
-    /// with --machine: chips]
+    /// if the machine gives only certain slices: chips]
     shape: text ShapeRule = "RULE", LOG, needs = [["log", "processors", "model"]];
 
     /// Stretch the log's submit times until it offers this load to the machine [default: they stay

@@ -6,6 +6,7 @@ use meshalloc_sim::backend::InProcessBackends;
 use meshalloc_sim::experiment::{
     Experiment, Measure, Progress, Replications, Stop, StrategyResult, run, run_once,
 };
+use meshalloc_sim::machine::MachineSource;
 use meshalloc_sim::metrics::{Metric, Unit};
 use meshalloc_sim::scenario::{Scenario, StrategyChoice};
 use meshalloc_sim::workload::{Log, LogOptions, SharedLogs, Workload};
@@ -347,7 +348,7 @@ fn the_kth_log_has_its_independent_value() {
 fn chuang_wu(strategies: &[StrategyKind], replications: u32) -> Experiment {
     let strategies = strategies.iter().copied().map(StrategyChoice::One);
     let scenario = Scenario {
-        cube: Some(Cube::new(4, 3).unwrap()),
+        machine: Some(MachineSource::Grid(Cube::new(4, 3).unwrap().grid())),
         strategy: Some(strategies.collect()),
         replications: Some(replications),
         ..Scenario::default()

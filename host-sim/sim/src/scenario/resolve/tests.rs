@@ -36,16 +36,16 @@ fn what_is_recorded_is_the_same_scenario_again() {
         "--until-rel-error 0.05 --max-replications 12 --jobs 99 --warmup 0",
         "--log a/log.swf.gz --partition 2 --jobs 50 --backend tcp:127.0.0.1:4000",
         "--mesh 8x8 --batch 20 --service uniform:5,10",
-        "--mesh 8x8x16 --wrap 0,2 --strategy as,tc --side-range 2..3",
+        "--machine mesh-8x8x16-wrap-0,2 --strategy as,tc --side-range 2..3",
         "--torus 4x4x8 --side-range 4,1..3,2..8",
         "--torus 16",
         "--torus 4x4x4 --log log.swf",
-        "--cube k=4,n=3 --log log.swf",
-        "--cube k=4,n=3",
-        "--cube k=16,n=3 --strategy tc,sniffing --dims normal --batch 7 --service uniform:10,15",
-        "--cube k=2,n=12 --batch 7 --service-mean 3 --until-rel-error 0.1",
-        "--cube k=8,n=3 --radices normal --load 0.3 --service uniform:5,10 --jobs 50",
-        "--cube k=8,n=3 --traffic-ratio 2 --warmup 0.1",
+        "--machine 4-ary-3-cube --log log.swf",
+        "--machine 4-ary-3-cube",
+        "--machine 16-ary-3-cube --strategy tc,sniffing --dims normal --batch 7 --service uniform:10,15",
+        "--machine 2-ary-12-cube --batch 7 --service-mean 3 --until-rel-error 0.1",
+        "--machine 8-ary-3-cube --radices normal --load 0.3 --service uniform:5,10 --jobs 50",
+        "--machine 8-ary-3-cube --traffic-ratio 2 --warmup 0.1",
         "--mesh 16x16 --io-nodes left --io communications=4 --batch 16 --processors exponential:16",
         "--mesh 8x4 --io-nodes top --arrival-rate 0.5 --side-lengths exponential --jobs 70",
         "--mesh 8x8 --processors exponential:3.5 --shape near-cubic --load 0.5",
@@ -75,7 +75,7 @@ fn what_is_recorded_is_the_same_scenario_again() {
                     let items: Vec<_> = items.iter().filter_map(|item| item.as_str()).collect();
                     format!("--{key}={}", items.join(","))
                 }
-                serde_json::Value::String(text) => format!("--{key}={text}"),
+                serde_json::Value::String(text) => format!("--{key}={}", text.replace(' ', "-")),
                 other => format!("--{key}={other}"),
             })
             .collect();
@@ -86,7 +86,7 @@ fn what_is_recorded_is_the_same_scenario_again() {
 
 #[test]
 fn jobs_that_arrive_on_a_cube_have_the_defaults_of_a_mesh() {
-    let dynamic = scenario("--cube k=4,n=3 --load .4").unwrap();
+    let dynamic = scenario("--machine 4-ary-3-cube --load .4").unwrap();
     assert!(!dynamic.plan.workload.is_closed());
     let record = dynamic.settings.record();
     assert_eq!(record["jobs"], JOBS_DEFAULT);
@@ -96,10 +96,11 @@ fn jobs_that_arrive_on_a_cube_have_the_defaults_of_a_mesh() {
 #[test]
 fn tasks_at_once_are_all_measured() {
     for line in ["", "--batch 7"] {
-        let error = scenario(&format!("--cube k=4,n=3 --measure arrivals {line}")).unwrap_err();
+        let error =
+            scenario(&format!("--machine 4-ary-3-cube --measure arrivals {line}")).unwrap_err();
         assert!(error.contains("measure"), "{error}");
     }
-    assert!(scenario("--cube k=4,n=3 --load .3 --measure departures").is_ok());
+    assert!(scenario("--machine 4-ary-3-cube --load .3 --measure departures").is_ok());
 }
 
 #[test]
