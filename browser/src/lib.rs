@@ -41,7 +41,7 @@ pub fn host_sim(folder: &Path, line: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Builds the page on which the core decides, once; returns its path.
+/// Builds the page on which the simulator runs, once; returns its path.
 pub fn web_page() -> PathBuf {
     static PAGE: OnceLock<PathBuf> = OnceLock::new();
     let build = || {

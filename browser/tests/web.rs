@@ -1,11 +1,11 @@
-//! The page on which the core decides in the browser: a drag, a typed request, keys, faults, and
-//! the same state as the core has outside of a browser.
+//! The page on which the simulator runs in the browser: a drag, a typed request, keys, faults, and
+//! the same state as the simulator has outside of a browser.
 
 use std::path::PathBuf;
 
 use headless_chrome::browser::tab::point::Point;
 use meshalloc::StrategyKind;
-use meshalloc_browser::{Window, web_page};
+use meshalloc_browser::{Window, host_sim, web_page};
 use meshalloc_wasm::{Lab, answer};
 use serde_json::{Value, json};
 
@@ -53,7 +53,7 @@ fn set(window: &Window, selector: &str, value: &str) {
 }
 
 #[test]
-fn the_module_decides_and_reports_what_the_core_does_outside_of_a_browser() {
+fn the_module_reports_what_the_simulator_does_outside_of_a_browser() {
     let Some(window) = open(WIDE, "light") else {
         return;
     };
@@ -92,6 +92,31 @@ fn the_module_decides_and_reports_what_the_core_does_outside_of_a_browser() {
             }
         }
     }
+    window.assert_no_complaint();
+}
+
+#[test]
+fn the_command_on_the_page_gives_its_numbers() {
+    let Some(window) = open(WIDE, "light") else {
+        return;
+    };
+    assert!(text(&window, "#results").contains("no command repeats it"));
+    set(&window, "#machine", "torus 8x8");
+    set(&window, "#load", "80");
+    window.eval("(lab.act('advance 900000'), null)");
+    let command = text(&window, "#results code");
+    let arguments = command.strip_prefix("host-sim ").unwrap();
+    let found = host_sim(
+        &std::env::temp_dir(),
+        &format!("{arguments} --format json -q"),
+    );
+    let found: Value = serde_json::from_str(&found).unwrap();
+    let shown = window.eval("lab.state().results.means.map(({ waitingDelay }) => waitingDelay)");
+    let expected = found["results"].as_array().unwrap().iter();
+    let expected = expected.map(|one| one["metrics"]["waiting_delay"]["mean"].clone());
+    assert_eq!(shown, Value::from_iter(expected), "{command}");
+    let cell = text(&window, "#results td:nth-child(2)");
+    assert_eq!(cell, format!("{:.2} s", shown[0].as_f64().unwrap()));
     window.assert_no_complaint();
 }
 
@@ -300,7 +325,7 @@ fn everything_can_be_done_with_keys() {
     assert!(run(&window, 0)["statistics"]["granted"].as_u64().unwrap() > 1);
     let before = window.number("lab.state().now");
     press("p");
-    window.wait_for(&format!("lab.state().now > {before} + 2000"));
+    window.wait_for(&format!("lab.state().now > {before} + 2000000"));
     press("p");
     let after = window.number("lab.state().now");
     std::thread::sleep(std::time::Duration::from_millis(300));

@@ -62,7 +62,7 @@ enum Chore {
     Flash(board::FlashOptions),
     /// Drive the pages of the project in Chromium by clicks and keys
     Browser,
-    /// Build the page on which the core decides in a browser: one file, without network
+    /// Build the page on which the simulator runs in a browser: one file, without network
     Web(web::Options),
     /// Make the library for C as an archive, and build and run its tests and examples
     C(c::Options),

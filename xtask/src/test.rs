@@ -250,8 +250,8 @@ const BOARD: &[Step] = &[
     ),
     step(
         All,
-        "the page of the core",
-        &["bindings/wasm", "core", "host-sim/src/view"],
+        "the page in the browser",
+        &["bindings/wasm", "core", "host-sim/sim", "host-sim/src/view"],
         || web::run(&web::Options { check: true }),
     ),
     step(All, "programs for chips", CORE, programs_for_chips),

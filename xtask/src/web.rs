@@ -1,4 +1,5 @@
-//! `cargo xtask web`: the page on which the core itself decides, in one file that needs no network.
+//! `cargo xtask web`: the page on which the simulator runs in a browser, in one file that needs no
+//! network.
 
 use std::path::PathBuf;
 
@@ -19,7 +20,7 @@ pub(crate) struct Options {
 }
 
 /// The most bytes of the module.
-const MODULE_MAX: usize = 300 * 1024;
+const MODULE_MAX: usize = 600_000;
 
 /// The parts of the page, some of which the pages of `host-sim view` share.
 const STYLES: [&str; 2] = ["host-sim/src/view/view.css", "bindings/wasm/page/page.css"];

@@ -18,7 +18,7 @@ const LOAD_FIRST = 70;
 const FRAME = 60;
 /** The longest command, in bytes. */
 const INPUT_MAX = 4096;
-/** The most time that one command lets pass, in ticks. */
+/** The most time that one command lets pass, in milliseconds. */
 const ADVANCE_MAX = 1_000_000;
 /** The greatest height of a mesh, as a fraction of the window's. */
 const MESH_PART = 0.6;
@@ -205,6 +205,38 @@ function boxesText(run) {
   return `${run.statistics.free} free in ${all}, the largest ${run.largest}.`;
 }
 
+/** The means of the simulator, and the command that repeats them. */
+function resultsOf({ panels, results, isRepeatable }, load) {
+  const text = (textContent) => element("p", { textContent });
+  if (!isRepeatable) {
+    const why = "Requests, releases, faults and other loads change the run: no command repeats it.";
+    return [text(`${why} Clear begins one whose results host-sim repeats.`)];
+  }
+  if (!results) return load ? [text("Results come when 50 jobs have left everywhere.")] : [];
+  const cells = (kind, texts) =>
+    element("tr", {}, texts.map((textContent) => element(kind, { textContent })));
+  const number = (value, scale, unit) =>
+    value === null ? "" : `${(scale * value).toFixed(2)} ${unit}`;
+  const rows = results.means.map((means, at) => {
+    const { waitingDelay, turnaround, utilization } = means ?? {};
+    const { externalFragmentation, internalFragmentation } = means ?? {};
+    const times = [waitingDelay, turnaround].map((value) => number(value ?? null, 1, "s"));
+    const parts = [utilization, externalFragmentation, internalFragmentation];
+    const shares = parts.map((value) => number(value ?? null, 100, "%"));
+    return cells("td", [panels[at].name, ...times, ...shares]);
+  });
+  const names = ["waiting delay", "turnaround", "in use", "ext. fragm.", "int. fragm."];
+  const heading = `The first ${results.jobs} jobs that left`;
+  return [
+    element("h2", { textContent: heading }),
+    element("div", { className: "wide" }, [
+      element("table", {}, [cells("th", ["strategy", ...names]), ...rows]),
+    ]),
+    text("The same from the command line:"),
+    element("pre", {}, [element("code", { textContent: results.command })]),
+  ];
+}
+
 async function start() {
   const send = await load();
   const $ = (id) => document.getElementById(id);
@@ -294,7 +326,8 @@ async function start() {
       const inQueue = `${counted(run.waiting.length, "job")} in the queue`;
       queue.setAttribute("aria-label", `${name}: ${inQueue}. ${why}`);
     }
-    const meta = { points: state.points, end: state.end, unit: "s", ticks: 1000, isLog: false };
+    const { points, end } = state;
+    const meta = { points, end, unit: "s", ticks: 1_000_000, isLog: false };
     const runs = state.panels.map(({ run }) =>
       Object.fromEntries(charts.map(({ name, level }) => [name, run ? run.overTime[level] : []])),
     );
@@ -305,6 +338,7 @@ async function start() {
       const values = now.map(({ name, run }) => `${name} ${percentText(run.levels[chart.level])}`);
       chart.canvas.setAttribute("aria-label", `${chart.title}, now: ${values.join(", ")}`);
     }
+    $("results").replaceChildren(...resultsOf(state, $("load").value !== "0"));
     $("time").textContent = timeText(meta, state.now);
     $("percent").textContent = `${$("load").value} %`;
   };
@@ -538,8 +572,8 @@ async function start() {
     const passed = moment - before;
     if (passed >= FRAME) {
       before = moment;
-      const ticks = Math.round((Math.min(passed, 500) / 1000) * $("speed").value);
-      if (!act(`advance ${ticks}`, true)) play(false);
+      const time = Math.round((Math.min(passed, 500) / 1000) * $("speed").value);
+      if (!act(`advance ${time}`, true)) play(false);
     }
     requestAnimationFrame(frame);
   };

@@ -2,6 +2,8 @@
 
 use meshalloc::Ticks;
 
+use crate::settings::SECOND;
+
 /// Utilisation, external fragmentation, internal fragmentation, each in thousandths.
 pub(crate) type Levels = [u32; 3];
 
@@ -9,7 +11,7 @@ pub(crate) type Levels = [u32; 3];
 const SAMPLES_MAX: usize = 300;
 
 /// The length of the first samples.
-const SAMPLE: Ticks = 1_000;
+const SAMPLE: Ticks = SECOND;
 
 /// Means of levels over samples of equal length. When there are too many, each two become one of
 /// twice the length.

@@ -2,14 +2,15 @@
 
 use std::str::FromStr;
 
-use meshalloc::{Flags, Grid, JobId, NODES_MAX, NodeId, Request, Shape, StrategyKind, Ticks};
+use meshalloc::{Flags, Grid, NODES_MAX, NodeId, Request, Shape, StrategyKind, Ticks};
+use meshalloc_sim::workload::Jobs;
 
 use crate::boxes::DIMENSIONS_MAX;
+use crate::panel::{Panel, shown};
 use crate::picture::{Picture, node_at, node_text};
-use crate::report::{PanelReport, Report};
+use crate::report::{Means, PanelReport, Report, Results};
 use crate::rules::rule;
-use crate::run::Run;
-use crate::workload::{Arrival, Workload};
+use crate::settings::{SECOND, Settings};
 
 /// The most processors of a machine on the page.
 pub const PROCESSORS_MAX: u32 = 1024;
@@ -18,11 +19,13 @@ pub const STRATEGIES_MAX: usize = 4;
 /// The highest load, in percent.
 pub const LOAD_MAX: u32 = 200;
 /// How much time passes after a request, a release or a fault of the user, in ticks.
-pub const STEP: Ticks = 1_000;
+const STEP: Ticks = SECOND;
 /// The run time of the user's jobs, in ticks.
-pub const SERVICE: Ticks = 60_000;
-/// The most time that one command lets pass, in ticks.
-pub const ADVANCE_MAX: Ticks = 1_000_000;
+const SERVICE: Ticks = 60 * SECOND;
+/// A millisecond, in ticks.
+const MILLISECOND: Ticks = SECOND / 1000;
+/// The most time that one command lets pass, in milliseconds.
+pub const ADVANCE_MAX: u64 = 1_000_000;
 
 const _: () = assert!(PROCESSORS_MAX <= NODES_MAX);
 
@@ -51,13 +54,13 @@ pub enum Command {
     Fault(usize, usize),
     /// Goes to the next arrival of a random job or end of any job.
     Step,
-    /// Lets some time pass, in ticks.
-    Advance(Ticks),
+    /// Lets some time pass, in milliseconds.
+    Advance(u64),
 }
 
 /// The forms of commands.
 const FORMS: &str = "start LOAD SEED STRATEGY,.. MACHINE, load PERCENT, request SHAPE, \
-                     release JOB, fault COLUMN ROW, step, advance TICKS";
+                     release JOB, fault COLUMN ROW, step, advance MILLISECONDS";
 
 /// A name and words behind it: `start 70 1 first-fit,naive mesh 16x16`, `request 4x3`.
 impl FromStr for Command {
@@ -91,24 +94,29 @@ impl FromStr for Command {
     }
 }
 
-/// A strategy by name, and its run if it serves the machine.
-struct Panel {
+/// A strategy, and its panel if it serves the machine.
+struct Place {
+    /// As it was asked for.
+    name: String,
     kind: StrategyKind,
-    run: Result<Run, String>,
+    panel: Result<Panel, String>,
 }
 
 /// A machine under several strategies, which get the same requests.
 pub struct Lab {
-    machine: Grid,
-    panels: Vec<Panel>,
-    workload: Workload,
+    settings: Settings,
+    places: Vec<Place>,
     now: Ticks,
-    /// The number of the latest job.
-    jobs: u32,
+    /// The processors that are faulty.
+    faulty: Vec<NodeId>,
+    /// How often the load was changed.
+    loads: u32,
+    /// Whether the user has asked for, released or broken something, or changed the load.
+    is_touched: bool,
 }
 
 impl Lab {
-    /// An empty machine. A strategy that does not serve it has no run.
+    /// An empty machine. A strategy that does not serve it has no panel.
     ///
     /// # Errors
     ///
@@ -117,6 +125,9 @@ impl Lab {
         let grid: Grid = sides(machine)
             .parse()
             .map_err(|error| format!("machine \"{machine}\": {error}"))?;
+        if grid.is_written_high_first() {
+            return Err(format!("machine \"{machine}\", expected a mesh or torus"));
+        }
         if grid.nodes() > PROCESSORS_MAX || grid.dimensions() > DIMENSIONS_MAX {
             return Err(format!(
                 "machine \"{machine}\": {} processors in {} dimensions, expected at most \
@@ -132,21 +143,28 @@ impl Lab {
             ));
         }
         check_load(load)?;
-        let panels = strategies.iter().map(|name| {
+        let settings = Settings {
+            machine: grid,
+            load,
+            seed,
+        };
+        let places = strategies.iter().map(|name| {
             let kind: StrategyKind = name
                 .parse()
                 .map_err(|error| format!("strategy \"{name}\": {error}"))?;
-            let kind = kind.seeded(u64::from(seed).max(1));
-            let run = Run::new(grid, kind)
-                .map_err(|error| format!("{error}: {grid}, expected {}", kind.serves()));
-            Ok(Panel { kind, run })
+            Ok(Place {
+                name: name.clone(),
+                kind,
+                panel: Panel::new(&settings, kind),
+            })
         });
         Ok(Lab {
-            machine: grid,
-            panels: panels.collect::<Result<_, String>>()?,
-            workload: Workload::new(grid, load, seed).map_err(|error| error.to_string())?,
+            settings,
+            places: places.collect::<Result<_, String>>()?,
             now: 0,
-            jobs: 0,
+            faulty: Vec::new(),
+            loads: 0,
+            is_touched: false,
         })
     }
 
@@ -156,7 +174,6 @@ impl Lab {
     ///
     /// When the command cannot be carried out. Then nothing has changed.
     pub fn carry_out(&mut self, command: &Command) -> Result<String, String> {
-        let texts = |error: &dyn std::fmt::Display| error.to_string();
         match command {
             Command::Start {
                 machine,
@@ -165,185 +182,204 @@ impl Lab {
                 seed,
             } => {
                 *self = Lab::new(machine, strategies, *load, *seed)?;
-                Ok(format!("{}, all processors free", self.machine))
+                Ok(format!("{}, all processors free", self.settings.machine))
             }
             &Command::Load(percent) => {
                 check_load(percent)?;
-                let set = self.workload.set_load(percent, self.now);
-                set.map_err(|error| texts(&error))?;
+                self.set_load(percent)?;
                 Ok(format!("load {percent} %"))
             }
             Command::Request(text) => {
                 let shape: Shape = sides(text)
                     .parse()
                     .map_err(|error| format!("request \"{text}\": {error}"))?;
-                let job = self.name_job();
-                let arrival = Arrival {
-                    at: self.now,
-                    request: Request::new(shape).with_flags(Flags::NO_WAIT),
-                    service: SERVICE,
-                };
-                for run in self.runs() {
-                    run.arrive(job, &arrival);
+                let request = Request::new(shape).with_flags(Flags::NO_WAIT);
+                let job = shown(self.arrived());
+                for panel in self.panels() {
+                    panel.submit(request.with_estimate(SERVICE), SERVICE)?;
                 }
-                self.advance(STEP)?;
+                self.touch()?;
                 Ok(format!("job {job} asks for {shape}"))
             }
-            &Command::Release(number) => {
-                let (job, now) = (JobId(number), self.now);
-                let view = |run: &mut Run| run.controller().jobs().find(job).is_some();
-                if !self.runs().any(view) {
-                    return Err(format!("no job {number} waits or runs"));
+            &Command::Release(job) => {
+                let is_there = |number: &u32| self.panels().any(|panel| panel.has(*number));
+                let number = job.checked_sub(1).filter(is_there);
+                let number = number.ok_or_else(|| format!("no job {job} waits or runs"))?;
+                for panel in self.panels() {
+                    panel.release(number)?;
                 }
-                for run in self.runs() {
-                    run.release(job, now);
-                }
-                self.advance(STEP)?;
-                Ok(format!("job {number} is released"))
+                self.touch()?;
+                Ok(format!("job {job} is released"))
             }
             &Command::Fault(column, row) => {
-                let node = node_at(&self.machine, column, row)
-                    .ok_or_else(|| format!("no processor in column {column}, row {row}"))?;
-                let now = self.now;
-                let is_faulty = self.is_faulty(node);
-                for run in self.runs() {
-                    run.set_faulty(node, !is_faulty, now);
+                let machine = self.settings.machine;
+                let none = || format!("no processor in column {column}, row {row}");
+                let node = node_at(&machine, column, row).ok_or_else(none)?;
+                let unit = machine.unit(node).ok_or_else(none)?;
+                let was_faulty = self.faulty.contains(&node);
+                for panel in self.panels() {
+                    panel.set_faulty(unit, !was_faulty)?;
                 }
-                self.advance(STEP)?;
-                let state = if is_faulty {
+                if was_faulty {
+                    self.faulty.retain(|&other| other != node);
+                } else {
+                    self.faulty.push(node);
+                    self.faulty.sort_unstable();
+                }
+                self.touch()?;
+                let state = if was_faulty {
                     "works again"
                 } else {
                     "is faulty"
                 };
-                Ok(format!("{} {state}", node_text(&self.machine, node)))
+                Ok(format!("{} {state}", node_text(&machine, node)))
             }
             Command::Step => match self.next_event() {
                 Some(at) => {
                     self.advance_to(at)?;
-                    Ok(format!("at {}.{:03} s", at / 1000, at % 1000))
+                    Ok(format!("at {:.3} s", at as f64 / SECOND as f64))
                 }
                 None => Err("nothing is due: no job runs and the load is 0".to_owned()),
             },
-            &Command::Advance(ticks) if ticks <= ADVANCE_MAX => {
-                self.advance(ticks)?;
+            &Command::Advance(time) if time <= ADVANCE_MAX => {
+                self.advance_to(self.now + time * MILLISECOND)?;
                 Ok(String::new())
             }
-            Command::Advance(ticks) => {
-                Err(format!("{ticks} ticks, expected at most {ADVANCE_MAX}"))
-            }
+            Command::Advance(time) => Err(format!(
+                "{time} milliseconds, expected at most {ADVANCE_MAX}"
+            )),
         }
     }
 
-    /// The strategies that serve the machine.
-    fn runs(&mut self) -> impl Iterator<Item = &mut Run> {
-        self.panels
+    /// The panels of the strategies that serve the machine.
+    fn panels(&mut self) -> impl Iterator<Item = &mut Panel> {
+        self.places
             .iter_mut()
-            .filter_map(|panel| panel.run.as_mut().ok())
+            .filter_map(|place| place.panel.as_mut().ok())
     }
 
-    /// The runs, for tests: `None` for a strategy that does not serve the machine.
-    pub fn run(&self, place: usize) -> Option<&Run> {
-        self.panels.get(place)?.run.as_ref().ok()
+    /// The panel at a place, for tests: `None` for a strategy that does not serve the machine.
+    pub fn panel(&self, place: usize) -> Option<&Panel> {
+        self.places.get(place)?.panel.as_ref().ok()
     }
 
-    fn name_job(&mut self) -> JobId {
-        self.jobs = self.jobs.wrapping_add(1);
-        JobId(self.jobs)
+    /// The jobs that have arrived, the same everywhere.
+    fn arrived(&mut self) -> u32 {
+        self.panels().next().map_or(0, |panel| panel.arrived())
     }
 
-    fn is_faulty(&self, node: NodeId) -> bool {
-        let mut runs = self
-            .panels
-            .iter()
-            .filter_map(|panel| panel.run.as_ref().ok());
-        runs.next()
-            .is_some_and(|run| run.controller().occupancy().is_faulty(node))
+    /// Random jobs arrive at another load from now on. At the beginning this is a new beginning.
+    fn set_load(&mut self, load: u32) -> Result<(), String> {
+        self.settings.load = load;
+        if self.now == 0 && !self.is_touched {
+            let settings = self.settings;
+            for place in &mut self.places {
+                place.panel = Panel::new(&settings, place.kind);
+            }
+            return Ok(());
+        }
+        self.loads += 1;
+        self.is_touched = true;
+        let (settings, loads, now) = (self.settings, self.loads, self.now);
+        for panel in self.panels() {
+            let jobs = settings.jobs(loads).map_err(|error| error.to_string())?;
+            let jobs: Jobs<'static> = Box::new(jobs.map(move |mut job| {
+                job.arrival += now;
+                job
+            }));
+            panel.replace_jobs(jobs);
+        }
+        Ok(())
+    }
+
+    /// The user has changed something, which takes time.
+    fn touch(&mut self) -> Result<(), String> {
+        self.is_touched = true;
+        self.advance_to(self.now + STEP)
     }
 
     /// When the next random job arrives or any job ends.
     fn next_event(&mut self) -> Option<Ticks> {
-        let arrival = self.workload.next_at();
-        self.runs()
-            .filter_map(|run| run.next_end())
-            .chain(arrival)
-            .min()
+        self.panels().filter_map(Panel::next_at).min()
     }
 
-    fn advance(&mut self, ticks: Ticks) -> Result<(), String> {
-        self.advance_to(self.now + ticks)
-    }
-
-    /// Lets time pass, with all that happens up to then. At the same time, jobs end before others
-    /// arrive.
+    /// Lets time pass, with all that happens up to then.
     fn advance_to(&mut self, until: Ticks) -> Result<(), String> {
-        while let Some(at) = self.next_event().filter(|&at| at <= until) {
-            self.pass(at);
-            for run in self.runs() {
-                run.end_jobs(at);
-            }
-            while self.workload.next_at() == Some(at) {
-                let taken = self.workload.take().map_err(|error| error.to_string())?;
-                let job = self.name_job();
-                for (run, arrival) in self.runs().zip(taken.iter().cycle()) {
-                    run.arrive(job, arrival);
-                }
-            }
+        let now = self.now;
+        for panel in self.panels() {
+            panel.advance(now, until)?;
         }
-        self.pass(until);
+        self.now = until;
         Ok(())
     }
 
-    fn pass(&mut self, until: Ticks) {
-        let ticks = until - self.now;
-        for run in self.runs() {
-            run.pass(ticks);
+    /// The results of as many jobs as have left everywhere.
+    fn results(&mut self) -> Option<Results> {
+        if self.is_touched {
+            return None;
         }
-        self.now = until;
+        let ends = self.panels().map(|panel| panel.results().iter());
+        let most = ends.map(|results| results.map(|&(jobs, _)| jobs).max());
+        let jobs = most.min().flatten()?;
+        let of = |place: &Place| {
+            let panel = place.panel.as_ref().ok()?;
+            let (_, result) = panel.results().iter().find(|result| result.0 == jobs)?;
+            Some(Means::from(&result.values))
+        };
+        let means: Vec<Option<Means>> = self.places.iter().map(of).collect();
+        let served = self.places.iter().filter(|place| place.panel.is_ok());
+        let mut names: Vec<&str> = Vec::new();
+        for place in served {
+            if !names.contains(&&*place.name) {
+                names.push(&place.name);
+            }
+        }
+        Some(Results {
+            jobs,
+            means,
+            command: self.settings.command(&names, jobs),
+        })
     }
 
     /// The whole state, with what a command did.
     pub(crate) fn report(&mut self, message: String) -> Report {
-        let serves = |kind: &StrategyKind| kind.serves().includes(&self.machine);
+        let machine = self.settings.machine;
+        let serves = |kind: &StrategyKind| kind.serves().includes(&machine);
         let choices = StrategyKind::built().filter(serves).map(StrategyKind::name);
         let choices = choices.collect();
-        let [w, h] = [0, 1].map(|at| self.machine.sides().get(at).map_or(1, |&side| side.into()));
-        let nodes = (0..self.machine.nodes()).map(NodeId);
-        let faulty = nodes
-            .filter(|&node| self.is_faulty(node))
-            .map(|NodeId(node)| {
-                let node = node as usize;
-                [node / (w * h) * w + node % w, node / w % h]
-            });
+        let [w, h] = [0, 1].map(|at| machine.sides().get(at).map_or(1, |&side| side.into()));
+        let faulty = self.faulty.iter().map(|&NodeId(node)| {
+            let node = node as usize;
+            [node / (w * h) * w + node % w, node / w % h]
+        });
         let faulty = faulty.collect();
-        let (points, end) = self.runs().next().map_or((0, 0), |run| run.history().end());
-        let panels = self.panels.iter_mut().map(|panel| {
-            let name = panel.kind.name().to_owned();
-            let rule = rule(panel.kind);
-            match &mut panel.run {
-                Ok(run) => PanelReport {
-                    name,
-                    rule,
-                    run: Some(run.report()),
-                    error: None,
-                },
-                Err(error) => PanelReport {
-                    name,
-                    rule,
-                    run: None,
-                    error: Some(error.clone()),
-                },
+        let ends = self.panels().next();
+        let (points, end) = ends.map_or((0, 0), |panel| panel.history().end());
+        let (results, arrived) = (self.results(), self.arrived());
+        let panels = self.places.iter_mut().map(|place| {
+            let (run, error) = match &mut place.panel {
+                Ok(panel) => (Some(panel.report()), None),
+                Err(error) => (None, Some(error.clone())),
+            };
+            PanelReport {
+                name: place.kind.name().to_owned(),
+                rule: rule(place.kind),
+                run,
+                error,
             }
         });
         Report {
-            machine: self.machine.to_string(),
-            nodes: self.machine.nodes(),
-            picture: Picture::new(&self.machine),
+            machine: machine.to_string(),
+            nodes: machine.nodes(),
+            picture: Picture::new(&machine),
             choices,
             now: self.now,
             points,
             end,
             faulty,
-            latest: (self.jobs > 0).then_some(self.jobs),
+            latest: (arrived > 0).then_some(arrived),
+            is_repeatable: !self.is_touched,
+            results,
             message,
             panels: panels.collect(),
         }

@@ -5,16 +5,16 @@ mod boxes;
 mod exports;
 mod history;
 mod lab;
+mod panel;
 mod picture;
+mod plain;
 mod report;
 mod rules;
-mod run;
-mod workload;
+mod settings;
 
 pub use boxes::{Cuboid, maximal_boxes};
-pub use lab::{ADVANCE_MAX, Command, LOAD_MAX, Lab, PROCESSORS_MAX, SERVICE, STEP, STRATEGIES_MAX};
-pub use run::{JOBS_MAX, Run};
-pub use workload::{Arrival, SERVICE_MEAN, Workload};
+pub use lab::{ADVANCE_MAX, Command, LOAD_MAX, Lab, PROCESSORS_MAX, STRATEGIES_MAX};
+pub use panel::Panel;
 
 use report::Report;
 use serde::Serialize;

@@ -1,6 +1,7 @@
 //! What the page learns after a command, as JSON.
 
 use meshalloc::{Statistics, Ticks};
+use meshalloc_sim::metrics::{Metric, RunValues};
 use serde::Serialize;
 
 use crate::history::Levels;
@@ -44,12 +45,12 @@ pub(crate) struct WaitingJob {
 /// The machine and its jobs in numbers.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Numbers {
-    free: u32,
-    faulty: u32,
-    waiting: u32,
-    running: u32,
-    granted: u64,
-    refused: u64,
+    pub free: u32,
+    pub faulty: u32,
+    pub waiting: u32,
+    pub running: u32,
+    pub granted: u64,
+    pub refused: u64,
 }
 
 impl From<Statistics> for Numbers {
@@ -63,6 +64,45 @@ impl From<Statistics> for Numbers {
             refused: statistics.counts.refused,
         }
     }
+}
+
+/// What the simulator measured of the first jobs to leave.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Means {
+    /// The mean waiting delay, in seconds.
+    pub waiting_delay: Option<f64>,
+    /// The mean time from arrival to departure, in seconds.
+    pub turnaround: Option<f64>,
+    /// Requested processors in use, as a part of all.
+    pub utilization: Option<f64>,
+    /// Free but fragmented processors, as a part of all.
+    pub external_fragmentation: Option<f64>,
+    /// Processors held beyond those requested, as a part of those held.
+    pub internal_fragmentation: Option<f64>,
+}
+
+impl From<&RunValues> for Means {
+    fn from(values: &RunValues) -> Self {
+        Means {
+            waiting_delay: values[Metric::WaitingDelay],
+            turnaround: values[Metric::Turnaround],
+            utilization: values[Metric::Utilization],
+            external_fragmentation: values[Metric::ExternalFragmentation],
+            internal_fragmentation: values[Metric::InternalFragmentation],
+        }
+    }
+}
+
+/// Results that a command repeats.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Results {
+    /// How many jobs have left.
+    pub jobs: u32,
+    /// Of each strategy; `None` for one that does not serve the machine.
+    pub means: Vec<Option<Means>>,
+    /// The command.
+    pub command: String,
 }
 
 /// The state of a strategy.
@@ -128,6 +168,10 @@ pub(crate) struct Report {
     pub faulty: Vec<[usize; 2]>,
     /// The job that came last.
     pub latest: Option<u32>,
+    /// Whether nothing but the settings has determined the random jobs so far.
+    pub is_repeatable: bool,
+    /// The results of the first jobs to leave, as many as have left under each strategy.
+    pub results: Option<Results>,
     /// What the command did.
     pub message: String,
     /// The strategies.

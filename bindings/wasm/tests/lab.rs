@@ -1,38 +1,65 @@
-//! The page's logic against the core: the same requests, served by controllers that this file
-//! drives in a way of its own, lead to the same decisions.
+//! The page's logic against the core and the simulator: the same requests, served by controllers
+//! that this file drives in a way of its own, lead to the same decisions, and a run of the
+//! simulator to the same results.
 
 use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{
     Block, Change, Configuration, Controller, Flags, Grid, JobId, NodeId, Request, SchedulerKind,
     StrategyKind, Ticks,
 };
-use meshalloc_wasm::{Command, JOBS_MAX, Lab, Workload, answer};
+use meshalloc_sim::backend::InProcessBackends;
+use meshalloc_sim::experiment::{Experiment, Measure, run_once};
+use meshalloc_sim::workload::{
+    Rate, Requests, ServiceDistribution, SideDistribution, SideRange, Submeshes, Synthetic,
+    TimeUnit, Workload,
+};
+use meshalloc_wasm::{Command, Lab, answer};
 use serde_json::{Value, json};
+
+/// Room for jobs, more than there are at once in these tests.
+const JOBS_MAX: usize = 1000;
+
+/// The random jobs of the page at a load.
+fn workload(grid: Grid, load: f64) -> Synthetic {
+    let mut sides = Submeshes::new(grid, SideDistribution::Uniform);
+    for (range, side) in sides.sides.iter_mut().zip(grid.sides()) {
+        *range = SideRange::new(1, side.div_ceil(2)).unwrap();
+    }
+    let service = ServiceDistribution::Exponential { mean_seconds: 10.0 };
+    let requests = Requests::Submeshes(sides);
+    let rate = Rate::Load(load);
+    let workload = Synthetic::new(grid, SideDistribution::Uniform, service, rate);
+    Synthetic {
+        requests,
+        ..workload
+    }
+}
 
 /// What a strategy decides about random jobs up to a time, by a search of all running jobs for each
 /// event.
-fn decide(controller: &mut Controller<'_>, mut workload: Workload, until: Ticks) {
+fn decide(controller: &mut Controller<'_>, workload: &Synthetic, until: Ticks) {
+    let mut arrivals = workload.jobs(3, 0).unwrap().peekable();
     let mut services = Vec::new();
     loop {
         let view = controller.view();
         let jobs: Vec<_> = controller.jobs().running().collect();
         let ends = jobs.iter().map(|job| {
-            let service: Ticks = services[job.id().0 as usize - 1];
+            let service: Ticks = services[job.id().0 as usize];
             (job.granted_at() + service, job.id())
         });
         let end = ends.min();
         assert_eq!(view.statistics().running as usize, jobs.len());
-        let arrival = workload.next_at().unwrap();
+        let arrival = arrivals.peek().unwrap().arrival;
         match end {
             Some((at, job)) if at <= arrival && at <= until => {
                 controller.handle(&Change::Release { job }, at).unwrap();
             }
             _ if arrival <= until => {
-                let arrival = workload.take().unwrap().unwrap();
-                services.push(arrival.service);
+                let arrival = arrivals.next().unwrap();
                 let job = JobId(services.len() as u32);
+                services.push(arrival.work.service().unwrap());
                 // Some are refused: the strategy cannot serve them.
-                let _ = controller.handle(&Change::submit(job, arrival.request), arrival.at);
+                let _ = controller.handle(&Change::submit(job, arrival.request), arrival.arrival);
             }
             _ => return,
         }
@@ -68,27 +95,45 @@ fn random_jobs_are_placed_as_the_core_places_them() {
         for kinds in served.chunks(4) {
             let names: Vec<String> = kinds.iter().map(ToString::to_string).collect();
             let mut lab = Lab::new(machine, &names, 90, 3).unwrap();
-            let until = 300_000;
+            let (until, second) = (300, TimeUnit::Second.ticks_each());
             // In pieces that end between events.
-            for _ in 0..until / 1_500 {
-                lab.carry_out(&Command::Advance(1_500)).unwrap();
+            for _ in 0..until / 2 {
+                lab.carry_out(&Command::Advance(2_000)).unwrap();
             }
-            for (place, kind) in kinds.iter().enumerate() {
-                let run = lab.run(place).unwrap().controller();
-                run.check_invariants();
-                with_controller(grid, kind.seeded(3), |controller| {
-                    decide(controller, Workload::new(grid, 90, 3).unwrap(), until);
+            for (place, &kind) in kinds.iter().enumerate() {
+                let workload = workload(grid, 0.9);
+                let as_page = Workload::Synthetic(workload.clone());
+                let experiment = Experiment {
+                    seed: 3,
+                    ..Experiment::new(as_page, 1, &[kind])
+                };
+                let configured = experiment.configuration(kind, 0).strategy;
+                let panel = lab.panel(place).unwrap();
+                with_controller(grid, configured, |controller| {
+                    decide(controller, &workload, until * second);
                     assert!(
                         controller.statistics().counts.granted > 0,
                         "{kind} on {machine}"
                     );
-                    assert_eq!(
-                        run.statistics(),
-                        controller.statistics(),
-                        "{kind} on {machine}"
-                    );
-                    assert_eq!(blocks(run), blocks(controller), "{kind} on {machine}");
+                    panel.with_controller(|run| {
+                        run.check_invariants();
+                        let (found, expected) = (run.statistics(), controller.statistics());
+                        assert_eq!(found, expected, "{kind} on {machine}");
+                        assert_eq!(blocks(run), blocks(controller), "{kind} on {machine}");
+                    });
                 });
+                // The simulator gives the same results, of the same decisions.
+                assert!(!panel.results().is_empty(), "{kind} on {machine}");
+                for (jobs, result) in panel.results() {
+                    let experiment = Experiment {
+                        jobs: *jobs,
+                        measure: Measure::Departures,
+                        ..experiment.clone()
+                    };
+                    let mut backends = InProcessBackends::default();
+                    let run = run_once(&experiment, kind, 0, &mut backends, &());
+                    assert_eq!(*result, run.unwrap(), "{kind} on {machine}, {jobs} jobs");
+                }
             }
         }
     }
@@ -123,18 +168,23 @@ fn requests_releases_and_faults_of_the_user_are_those_of_the_core() {
     let grid: Grid = "mesh 8x8".parse().unwrap();
     for (place, name) in names.iter().enumerate() {
         let kind: StrategyKind = name.parse().unwrap();
-        with_controller(grid, kind.seeded(9), |controller| {
+        let workload = Workload::Synthetic(workload(grid, 1.0));
+        let mut experiment = Experiment::new(workload, 1, &[kind]);
+        experiment.seed = 9;
+        let configured = experiment.configuration(kind, 0).strategy;
+        with_controller(grid, configured, |controller| {
             let mut submitted = 0;
             for command in commands {
                 let (verb, rest) = command.split_once(' ').unwrap();
                 let change = match verb {
                     "request" => {
+                        let job = JobId(submitted);
                         submitted += 1;
                         let request = Request::new(rest.parse().unwrap());
-                        Change::submit(JobId(submitted), request.with_flags(Flags::NO_WAIT))
+                        Change::submit(job, request.with_flags(Flags::NO_WAIT))
                     }
                     "release" => Change::Release {
-                        job: JobId(rest.parse().unwrap()),
+                        job: JobId(rest.parse::<u32>().unwrap() - 1),
                     },
                     _ => {
                         let (x, y) = rest.split_once(' ').unwrap();
@@ -151,11 +201,12 @@ fn requests_releases_and_faults_of_the_user_are_those_of_the_core() {
                 // Some are refused.
                 let _ = controller.handle(&change, 0);
             }
-            let run = lab.run(place).unwrap().controller();
-            run.check_invariants();
-            assert_eq!(blocks(run), blocks(controller), "{name}");
-            assert_eq!(run.statistics(), controller.statistics(), "{name}");
-            assert_eq!(run.statistics().faulty, 1, "{name}");
+            lab.panel(place).unwrap().with_controller(|run| {
+                run.check_invariants();
+                assert_eq!(blocks(run), blocks(controller), "{name}");
+                assert_eq!(run.statistics(), controller.statistics(), "{name}");
+                assert_eq!(run.statistics().faulty, 1, "{name}");
+            });
         });
     }
 }
@@ -175,8 +226,8 @@ fn the_page_learns_where_jobs_are_and_why_a_request_is_refused() {
     assert_eq!(panels[0]["run"]["boxesTotal"], 1);
     assert_eq!(panels[0]["run"]["largest"], "4x3 at 0,0");
     assert_eq!(panels[0]["rule"], "the first place row by row, not turned");
-    let error = "the strategy does not serve this machine: torus 4x3, \
-                 expected two-dimensional meshes";
+    let error = "frame-sliding on a torus 4x3: the strategy does not serve this machine \
+                 (expected two-dimensional meshes)";
     assert_eq!(panels[2]["error"], error);
     run(&mut lab, "request 3x2");
     let state = run(&mut lab, "request 2x2");
@@ -213,7 +264,7 @@ fn the_page_learns_where_jobs_are_and_why_a_request_is_refused() {
         11
     );
     // A second for each request, release and fault.
-    assert_eq!(released["done"]["end"], 4_000);
+    assert_eq!(released["done"]["end"], 4_000_000);
     let over_time = &released["done"]["panels"][0]["run"]["overTime"];
     assert_eq!(over_time[0], json!([500, 500, 500, 0]));
     assert_eq!(over_time[1], json!([0, 500, 0, 0]));
@@ -260,6 +311,10 @@ fn wrong_commands_name_what_was_expected_and_change_nothing() {
             "expected at most 1024 in at most 3",
         ),
         ("start 0 1 first-fit ring 8", "expected a machine as in"),
+        (
+            "start 0 1 first-fit 4-ary 3-cube",
+            "expected a mesh or torus",
+        ),
         ("start 0 1 fastest mesh 8x8", "strategy \"fastest\": "),
         (
             "start 0 1 ff,ff,ff,ff,ff mesh 8x8",
@@ -302,9 +357,11 @@ fn a_step_goes_to_the_next_event_and_steps_reach_what_advancing_reaches() {
         state = run(&mut steps, "step");
     }
     let now = state["done"]["now"].as_u64().unwrap();
-    let reached = run(&mut advances, &format!("advance {now}"));
+    // To the next millisecond, before which nothing else happens.
+    let reached = run(&mut advances, &format!("advance {}", now.div_ceil(1_000)));
     let strip = |mut state: Value| {
         state["done"]["message"] = json!("");
+        state["done"]["now"] = json!(0);
         for place in [0, 1] {
             state["done"]["panels"][place]["run"]["messages"] = json!([]);
         }
@@ -319,4 +376,36 @@ fn a_step_goes_to_the_next_event_and_steps_reach_what_advancing_reaches() {
         "{}",
         run["blocked"]
     );
+}
+
+#[test]
+fn a_run_that_was_changed_by_hand_has_no_command() {
+    let mut lab = None;
+    let load = run(&mut lab, "start 0 1 first-fit,ff mesh 8x8");
+    assert_eq!(load["done"]["results"], Value::Null);
+    // At the beginning, another load is another beginning.
+    run(&mut lab, "load 60");
+    let state = run(&mut lab, "advance 200000");
+    let results = &state["done"]["results"];
+    assert_eq!(state["done"]["isRepeatable"], true);
+    assert_eq!(results["means"].as_array().unwrap().len(), 2);
+    let command = "host-sim run --machine mesh-8x8 --strategy first-fit,ff --load 0.6 \
+                   --side-range 4,4 --service-mean 10 --seed 1 --measure departures --jobs 100 \
+                   --replications 1";
+    assert_eq!(results["command"], command);
+    for change in ["load 70", "request 1x1", "fault 0 0", "release 1"] {
+        run(&mut lab, "start 60 1 first-fit mesh 8x8");
+        run(&mut lab, "advance 200000");
+        if change.starts_with("release") {
+            // One that runs.
+            let state = run(&mut lab, "advance 0");
+            let job = &state["done"]["panels"][0]["run"]["numbers"][0];
+            run(&mut lab, &format!("release {job}"));
+        } else {
+            run(&mut lab, change);
+        }
+        let state = run(&mut lab, "advance 0");
+        assert_eq!(state["done"]["isRepeatable"], false, "{change}");
+        assert_eq!(state["done"]["results"], Value::Null, "{change}");
+    }
 }

@@ -30,7 +30,9 @@ use crate::names;
 use crate::wording::counted;
 use crate::workload::empirical::names_file;
 
+#[cfg(feature = "files")]
 mod hostlist;
+#[cfg(feature = "files")]
 mod slurm;
 
 /// A machine as it is written: a grid, or where its description comes from.
@@ -173,7 +175,7 @@ impl MachineSource {
             MachineSource::Toml(path) => (path, of_toml(&file(path)?)),
             MachineSource::Text { name, text } => (name, of_toml(text)),
             MachineSource::Slurm { path, torus } => {
-                (path, slurm::read(&file(path)?, torus.as_deref()))
+                (path, of_slurm(&file(path)?, torus.as_deref()))
             }
         };
         let described = read.map_err(|Wrong { line, reason }| match line {
@@ -185,6 +187,15 @@ impl MachineSource {
         let name = name.unwrap_or_else(|| stem().into_owned());
         Ok((*description.grid(), Some(Described::new(name, description))))
     }
+}
+
+#[cfg(feature = "files")]
+use slurm::read as of_slurm;
+
+#[cfg(not(feature = "files"))]
+fn of_slurm(_: &str, _: Option<&str>) -> Result<(Option<String>, Description), Wrong> {
+    let reason = "Slurm's topology.yaml (expected TOML, or the feature `files`)".to_owned();
+    Err(Wrong { line: None, reason })
 }
 
 /// A machine with a name, which its serde form, that of [`MachineKeys`], leaves out.

@@ -96,6 +96,7 @@ mod queue;
 mod reasons;
 mod record;
 mod state;
+mod stepping;
 mod tally;
 #[cfg(test)]
 mod tests;
@@ -248,9 +249,11 @@ pub fn run_with(
     Run::new(execution, conditions, backend, machine, jobs, observer)?.carry_out()
 }
 
-struct Run<'b, J> {
-    backend: &'b mut dyn Backend,
-    execution: &'b mut dyn Execution,
+/// A run that goes on event by event: [`run_with`] carries it out to its end. A program that steps
+/// it may change it between events; what it changes no other run repeats.
+pub struct Run<'b, B, E, J> {
+    backend: B,
+    execution: E,
     room: u32,
     /// It had no room for the next job although there are fewer, and none has left since.
     is_full: bool,
@@ -275,11 +278,16 @@ struct Run<'b, J> {
     has_changed: bool,
 }
 
-impl<'b, J: Iterator<Item = Job>> Run<'b, J> {
-    fn new(
-        execution: &'b mut dyn Execution,
+impl<'b, B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'b, B, E, J> {
+    /// A run at time 0, before its first event; see [`run_with`].
+    ///
+    /// # Errors
+    ///
+    /// When the controller cannot do what the conditions ask for.
+    pub fn new(
+        execution: E,
         conditions: Conditions,
-        backend: &'b mut dyn Backend,
+        mut backend: B,
         machine: Grid,
         mut jobs: J,
         observer: &'b mut dyn Observer,
@@ -351,7 +359,8 @@ impl<'b, J: Iterator<Item = Job>> Run<'b, J> {
             self.state.observer.see(&Seen::Network(network));
         }
         self.state.end();
-        Ok(self.finish())
+        let left = self.state.left;
+        Ok(self.result(measured, left))
     }
 
     /// Whether more jobs have passed a measured one than the limit allows; it may wait without end.
@@ -404,7 +413,7 @@ impl<'b, J: Iterator<Item = Job>> Run<'b, J> {
         }
         if let Some(reasons) = &mut self.reasons {
             if has_changed {
-                reasons.read(self.backend)?;
+                reasons.read(&mut self.backend)?;
             }
             reasons.add_until(next, &mut self.state, &self.kept);
         }
@@ -448,7 +457,8 @@ impl<'b, J: Iterator<Item = Job>> Run<'b, J> {
         }
     }
 
-    fn waiting(&self) -> u32 {
+    /// Jobs that wait, whether the controller has room for them or not.
+    pub fn waiting(&self) -> u32 {
         self.state.waiting + self.kept.len() as u32
     }
 
@@ -456,8 +466,18 @@ impl<'b, J: Iterator<Item = Job>> Run<'b, J> {
         let Some((_, mut job)) = self.next.take() else {
             return Ok(());
         };
-        self.next = self.jobs.next().map(|job| (self.state.sequence(), job));
+        self.take_next();
         job.arrival = at;
+        self.take_in(job)
+    }
+
+    /// The next job to arrive is the next of the workload.
+    fn take_next(&mut self) {
+        self.next = self.jobs.next().map(|job| (self.state.sequence(), job));
+    }
+
+    /// A job arrives now.
+    fn take_in(&mut self, job: Job) -> Result<(), SimulationError> {
         let waiting = self.waiting();
         self.kept.push_back(self.state.arrived);
         let wants = self.backend.requested(&job.request);
@@ -585,7 +605,7 @@ impl<'b, J: Iterator<Item = Job>> Run<'b, J> {
     fn take_grants<T>(
         &mut self,
         command: &dyn Debug,
-        call: impl FnOnce(&mut dyn Backend, Ticks, OnEvent<'_>) -> Result<T, BackendError>,
+        call: impl FnOnce(&mut B, Ticks, OnEvent<'_>) -> Result<T, BackendError>,
     ) -> Result<T, SimulationError> {
         let Run {
             backend,
@@ -595,8 +615,8 @@ impl<'b, J: Iterator<Item = Job>> Run<'b, J> {
         } = self;
         self.has_changed = true;
         let mut odd = None;
-        let outcome = call(*backend, state.now, &mut |event, blocks| {
-            if !state.grant(event, blocks, *execution) && odd.is_none() {
+        let outcome = call(backend, state.now, &mut |event, blocks| {
+            if !state.grant(event, blocks, execution) && odd.is_none() {
                 odd = Some(format!("{event:?} on {blocks:?}"));
             }
         })?;
@@ -606,17 +626,22 @@ impl<'b, J: Iterator<Item = Job>> Run<'b, J> {
         }
     }
 
-    fn finish(self) -> RunResult {
-        let state = self.state;
+    /// What came out, if these jobs are measured, of which some have not left.
+    fn result(&mut self, measured: Measured, left: u32) -> RunResult {
+        let State {
+            tally,
+            processors,
+            hash,
+            decisions,
+            ..
+        } = &mut self.state;
         RunResult {
-            refused: state.tally.refused,
-            saturated: state.left > 0 || state.tally.saturated(),
-            left_behind: state.left,
-            values: state
-                .tally
-                .values(state.processors, self.execution.time_unit()),
-            decision_hash: state.hash.0,
-            decisions: state.decisions,
+            refused: tally.refused,
+            saturated: left > 0 || tally.saturated(measured),
+            left_behind: left,
+            values: tally.values(*processors, self.execution.time_unit()),
+            decision_hash: hash.0,
+            decisions: *decisions,
             table_limited: self.table_limited,
         }
     }

@@ -37,6 +37,7 @@ mod saturation;
 mod schema;
 mod serve;
 mod shards;
+mod side_by_side;
 mod stderr;
 mod study;
 mod tables;

@@ -172,6 +172,11 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> InProcess<'m, S, D> {
         })
     }
 
+    /// The controller itself.
+    pub const fn controller(&self) -> &Controller<'m, S, D> {
+        &self.controller
+    }
+
     /// Whether a strategy of your own has made a proposal that is not legal. The run ends then.
     fn is_illegal(&self) -> bool {
         S::IS_CHECKED && self.controller.illegal_proposal().is_some()
@@ -323,6 +328,11 @@ pub struct InProcessBackends {
 /// table grow, so this need not hold the longest queue; a small table stays in the cache.
 const QUEUE_ROOM: usize = 1024;
 
+/// Room for jobs, waiting and running together, with which a controller of this machine begins.
+pub const fn room(machine: Grid) -> usize {
+    machine.nodes() as usize + QUEUE_ROOM
+}
+
 impl Backends for InProcessBackends {
     fn with(
         &mut self,
@@ -331,7 +341,7 @@ impl Backends for InProcessBackends {
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError> {
         let machine = configuration.machine;
-        let jobs = self.jobs.unwrap_or(machine.nodes() as usize + QUEUE_ROOM);
+        let jobs = self.jobs.unwrap_or(room(machine));
         let mut storage = GrowingStorage::default();
         let mut controller = InProcess::growing(&mut storage, jobs, configuration, description)?;
         if self.jobs.is_some() {

@@ -12,7 +12,7 @@ pub mod own;
 mod stopwatch;
 
 pub use around::Around;
-pub use in_process::{GrowingStorage, InProcess, InProcessBackends, heap_storage, needs};
+pub use in_process::{GrowingStorage, InProcess, InProcessBackends, heap_storage, needs, room};
 pub use own::{OwnBackends, Policy, PolicyBackends, StrategyBackends, Waiting};
 
 /// Takes an event, with the blocks of a job that was granted.
@@ -86,6 +86,59 @@ pub trait Backend {
     /// it is not measured. Very short times may come out a little under 0.
     fn latest_seconds(&self) -> Option<f64> {
         None
+    }
+}
+
+impl<B: Backend + ?Sized> Backend for &mut B {
+    #[inline]
+    fn call(
+        &mut self,
+        change: &Change,
+        now: Ticks,
+        on_event: OnEvent<'_>,
+    ) -> Result<Result<Outcome, Error>, BackendError> {
+        (**self).call(change, now, on_event)
+    }
+
+    fn requeue(
+        &mut self,
+        jobs: &[JobId],
+        now: Ticks,
+        on_event: OnEvent<'_>,
+    ) -> Result<Result<(), Error>, BackendError> {
+        (**self).requeue(jobs, now, on_event)
+    }
+
+    fn fits(&mut self, request: &Request) -> bool {
+        (**self).fits(request)
+    }
+
+    fn requested(&self, request: &Request) -> u32 {
+        (**self).requested(request)
+    }
+
+    fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError> {
+        (**self).query(query)
+    }
+
+    fn capacity(&self) -> Capacity {
+        (**self).capacity()
+    }
+
+    fn is_in_order(&self) -> bool {
+        (**self).is_in_order()
+    }
+
+    fn is_as_configured(&self) -> bool {
+        (**self).is_as_configured()
+    }
+
+    fn make_room(&mut self) -> bool {
+        (**self).make_room()
+    }
+
+    fn latest_seconds(&self) -> Option<f64> {
+        (**self).latest_seconds()
     }
 }
 

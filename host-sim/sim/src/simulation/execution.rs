@@ -90,12 +90,43 @@ pub trait Execution {
     }
 }
 
+impl<E: Execution + ?Sized> Execution for &mut E {
+    fn time_unit(&self) -> TimeUnit {
+        (**self).time_unit()
+    }
+
+    fn start(&mut self, start: Start<'_>) {
+        (**self).start(start);
+    }
+
+    #[inline]
+    fn complete_before(&mut self, limit: EventKey) -> Option<Completion> {
+        (**self).complete_before(limit)
+    }
+
+    fn network(&self) -> Option<&Network> {
+        (**self).network()
+    }
+}
+
 /// Jobs that take the time which their workload gives them, whatever else runs. Each start and each
 /// completion takes time logarithmic in the number of running jobs.
 #[derive(Clone, Debug, Default)]
 pub struct FixedService {
     /// Time, order and number.
     completions: BinaryHeap<Reverse<(Ticks, u64, u32)>>,
+}
+
+impl FixedService {
+    /// The completion that comes first, of a job that may have left before.
+    pub(super) fn first(&self) -> Option<Completion> {
+        let &Reverse((at, order, number)) = self.completions.peek()?;
+        Some(Completion {
+            key: EventKey { at, order },
+            number,
+            messages: MessageSums::default(),
+        })
+    }
 }
 
 impl Execution for FixedService {
@@ -118,16 +149,8 @@ impl Execution for FixedService {
 
     #[inline]
     fn complete_before(&mut self, limit: EventKey) -> Option<Completion> {
-        let &Reverse((at, order, number)) = self.completions.peek()?;
-        let key = EventKey { at, order };
-        if key >= limit {
-            return None;
-        }
+        let first = self.first().filter(|first| first.key < limit)?;
         self.completions.pop();
-        Some(Completion {
-            key,
-            number,
-            messages: MessageSums::default(),
-        })
+        Some(first)
     }
 }

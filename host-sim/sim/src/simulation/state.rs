@@ -128,15 +128,20 @@ impl<'o> State<'o> {
         Ok(())
     }
 
-    /// The observer receives how many processors are free but fragmented, if that has changed.
-    fn report_fragmented(&mut self) {
+    /// Processors that are free while the first job of the queue asks for no more of them, or 0.
+    pub(super) fn fragmented(&mut self) -> u32 {
         let first = self.queue.first();
         let wants = first.map(|number| self.present.here(number).wants.into());
-        let fragmented = if wants.is_some_and(|wants: i64| wants <= self.free) {
+        if wants.is_some_and(|wants: i64| wants <= self.free) {
             self.free as u32
         } else {
             0
-        };
+        }
+    }
+
+    /// The observer receives how many processors are free but fragmented, if that has changed.
+    fn report_fragmented(&mut self) {
+        let fragmented = self.fragmented();
         if self.fragmented != fragmented {
             self.fragmented = fragmented;
             self.observer.see(&Seen::Fragmented(self.now, fragmented));
@@ -205,7 +210,9 @@ impl<'o> State<'o> {
         }
         if self.measured.includes(number) {
             self.tally.arrived_later |= self.now > 0;
-            self.tally.emptied_late |= waiting == 0 && number >= self.measured.half();
+            if waiting == 0 {
+                self.tally.found_empty = Some(number);
+            }
         }
         Ok(())
     }
@@ -252,6 +259,16 @@ impl<'o> State<'o> {
                 self.tally.window.1 = self.edge();
             }
         }
+        self.present.remove(number);
+    }
+
+    /// A job that is kept or waits leaves without having started.
+    pub(super) fn withdraw(&mut self, number: u32) {
+        self.leave_queue(number);
+        let record = self.present.here(number);
+        record.stage = Stage::Gone;
+        let seen = record.seen(number, false, Some(self.now), None);
+        self.observer.see(&Seen::Job(&seen));
         self.present.remove(number);
     }
 

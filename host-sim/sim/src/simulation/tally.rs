@@ -3,7 +3,7 @@
 use meshalloc::Ticks;
 
 use super::execution::MessageSums;
-use super::measured::Conditions;
+use super::measured::{Conditions, Measured};
 use super::record::Record;
 use crate::dispersal::Dispersal;
 use crate::metrics::{Metric, Refusals, RunValues};
@@ -59,7 +59,8 @@ pub(super) struct Tally {
     trend: Trend,
     /// Whether a job arrived after the beginning.
     pub(super) arrived_later: bool,
-    pub(super) emptied_late: bool,
+    /// The latest job that found the queue empty.
+    pub(super) found_empty: Option<u32>,
     messages: MessageSums,
     misses: u64,
     grants: u64,
@@ -146,14 +147,15 @@ impl Tally {
         }
     }
 
-    /// Whether the backlog grew, by the rule of the module above.
-    pub(super) fn saturated(&self) -> bool {
-        let may_grow = self.arrived_later && !self.emptied_late;
+    /// Whether the backlog grew while these were measured, by the rule of the module above.
+    pub(super) fn saturated(&self, measured: Measured) -> bool {
+        let emptied_late = self.found_empty >= Some(measured.half());
+        let may_grow = self.arrived_later && !emptied_late;
         may_grow && self.trend.relative_rise().is_some_and(|rise| rise > 1.0)
     }
 
     /// What the sums amount to on a machine of this number of processors, times in this unit.
-    pub(super) fn values(mut self, processors: u32, unit: TimeUnit) -> RunValues {
+    pub(super) fn values(&mut self, processors: u32, unit: TimeUnit) -> RunValues {
         let [median, p95, p99] = [0.5, 0.95, 0.99].map(|part| self.delays.quantile(part));
         let each = unit.ticks_each() as f64;
         let jobs = self.turnaround.count();

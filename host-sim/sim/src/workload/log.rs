@@ -37,8 +37,6 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use meshalloc::{Grid, MESH_SIDE_MAX, Request, Shape, Ticks};
 use rand_distr::{StandardUniform, Uniform};
 
@@ -254,12 +252,10 @@ impl Log {
 
     /// When a job arrived by the clock of the logged machine, in RFC 3339, or in UTC where the time
     /// zone is not known. `None` if the header has no beginning.
+    #[cfg(feature = "files")]
     pub fn date(&self, job: &LogJob) -> Option<String> {
-        let at = Timestamp::from_second(self.unix_time(job.arrival)?).ok()?;
-        let zone = self.header.time_zone.as_ref();
-        let zone = zone.and_then(|name| TimeZone::get(name).ok());
-        let at = at.to_zoned_datetime(zone.unwrap_or(TimeZone::UTC));
-        Some(at.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string())
+        let zone = self.header.time_zone.as_deref();
+        super::date::local(self.unix_time(job.arrival)?, zone)
     }
 
     /// The sides of a mesh for these processors: the most square one that has exactly as many, else

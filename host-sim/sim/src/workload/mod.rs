@@ -16,11 +16,14 @@ pub mod arrivals;
 mod columns;
 mod counts;
 pub(crate) mod csv;
+#[cfg(feature = "files")]
+mod date;
 pub mod distributions;
 pub mod empirical;
 mod entry;
 mod error;
 pub mod estimates;
+#[cfg(feature = "files")]
 mod gzip;
 pub mod log;
 mod log_job;
@@ -57,8 +60,7 @@ pub use requests::{CubeDistribution, Requests, SideRanges, Subcubes, Submeshes};
 pub use service::ServiceDistribution;
 pub use shape::ShapeRule;
 pub use shared::SharedLogs;
-pub use stream::shuffled;
-pub(crate) use stream::strategy_seed;
+pub use stream::{shuffled, strategy_seed};
 pub use synthetic::Synthetic;
 pub use work::{Messages, Program, Work, WorkDistribution};
 

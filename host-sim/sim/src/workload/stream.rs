@@ -8,7 +8,7 @@ use rand_distr::Distribution;
 const STRATEGY_SOURCE: u8 = u8::MAX;
 
 /// The seed of a strategy that draws random numbers, for one replication; not 0.
-pub(crate) fn strategy_seed(seed: u64, replication: u32) -> u64 {
+pub fn strategy_seed(seed: u64, replication: u32) -> u64 {
     let Stream(mut rng) = Stream::new(seed, replication, STRATEGY_SOURCE);
     rng.next_u64().max(1)
 }

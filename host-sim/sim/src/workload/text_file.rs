@@ -7,7 +7,6 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::rc::Rc;
 
-use super::gzip::Gzip;
 use super::{JOBS_MAX, LogError};
 use crate::input::{GZIP, LINE_BYTES_MAX, Lines};
 use crate::wording::quoted;
@@ -22,6 +21,24 @@ pub(crate) struct TextFile<'p, R> {
     path: &'p Path,
     /// Whether something else stands behind its gzip data.
     has_more: Rc<Cell<bool>>,
+}
+
+/// The text of a gzip file.
+#[cfg(feature = "files")]
+fn unpacked(
+    packed: impl BufRead + 'static,
+    has_more: &Rc<Cell<bool>>,
+) -> io::Result<Box<dyn Read>> {
+    Ok(Box::new(super::gzip::Gzip::new(
+        packed,
+        Rc::clone(has_more),
+    )))
+}
+
+#[cfg(not(feature = "files"))]
+fn unpacked(_: impl BufRead, _: &Rc<Cell<bool>>) -> io::Result<Box<dyn Read>> {
+    let message = "it is compressed with gzip (expected plain text, or the feature `files`)";
+    Err(io::Error::new(io::ErrorKind::Unsupported, message))
 }
 
 impl<'p> TextFile<'p, Box<dyn Read>> {
@@ -45,7 +62,7 @@ impl<'p> TextFile<'p, Box<dyn Read>> {
         let mut plain = BufReader::new(plain);
         let has_more = Rc::default();
         let text: Box<dyn Read> = if plain.fill_buf().map_err(open)?.starts_with(&GZIP) {
-            Box::new(Gzip::new(plain, Rc::clone(&has_more)))
+            unpacked(plain, &has_more).map_err(open)?
         } else {
             Box::new(plain)
         };

@@ -1,9 +1,6 @@
 //! What a word of a log means, in every format: Standard Workload Format, CSV as programs and
 //! libraries write it, and what Slurm prints.
 
-use jiff::Timestamp;
-use jiff::civil::DateTime;
-use jiff::tz::TimeZone;
 use meshalloc::Ticks;
 
 use super::{TIME_MAX, TimeUnit};
@@ -118,17 +115,25 @@ pub(super) fn time(word: &str) -> Option<(Zero, Value<Ticks>)> {
     if let Some(span) = span(word) {
         return Some((Zero::OfLog, span));
     }
-    let zulu = word.strip_suffix(" UTC").map(|date| format!("{date}Z"));
-    let word = zulu.as_deref().unwrap_or(word);
-    let (zero, at) = match (word.parse::<Timestamp>(), word.parse::<DateTime>()) {
-        (Ok(at), _) => (Zero::Epoch, at),
-        (Err(_), Ok(date)) => (Zero::EpochOfClock, TimeZone::UTC.to_timestamp(date).ok()?),
-        (Err(_), Err(_)) => return None,
+    let (has_zone, at) = date(word)?;
+    let zero = if has_zone {
+        Zero::Epoch
+    } else {
+        Zero::EpochOfClock
     };
     // A tick is a microsecond.
-    let ticks = u64::try_from(at.as_microsecond()).ok()?;
+    let ticks = u64::try_from(at).ok()?;
     let is_simulated = ticks < TIME_MAX;
     is_simulated.then_some((zero, Value::Known(ticks)))
+}
+
+#[cfg(feature = "files")]
+use super::date::microseconds as date;
+
+/// Without the feature `files` no date is read.
+#[cfg(not(feature = "files"))]
+const fn date(_: &str) -> Option<(bool, i64)> {
+    None
 }
 
 /// A whole number, also written with decimals that are 0. `None`: the word is none.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use meshalloc::{Block, Change, JobId, NodeId, Outcome, Refusal};
 
+use crate::backend::Backend;
 use crate::failures::{Checkpoint, Effect, Restart, Timeline};
 use crate::processors::intervals;
 use crate::simulation::execution::{Completion, EventKey, Execution};
@@ -52,7 +53,7 @@ impl State<'_> {
     }
 
     /// The jobs that hold processors of this block, in order of arrival.
-    fn on(&self, block: Block) -> Vec<u32> {
+    pub(in crate::simulation) fn on(&self, block: Block) -> Vec<u32> {
         let running = self
             .present
             .iter()
@@ -176,7 +177,7 @@ impl State<'_> {
     }
 }
 
-impl<J: Iterator<Item = Job>> Run<'_, J> {
+impl<B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'_, B, E, J> {
     /// Marks the processors of spares, which no job is given.
     pub(in crate::simulation) fn set_spares_aside(&mut self) -> Result<(), SimulationError> {
         for block in self.state.failing.timeline.kept() {
@@ -198,9 +199,7 @@ impl<J: Iterator<Item = Job>> Run<'_, J> {
         self.table_limited += u64::from(self.puts_off());
         match event.effect {
             Effect::Down(block) => {
-                let on = self.state.on(block);
-                self.state.mark(block, true, &on);
-                self.set_faulty(block, true, Some(on.len()))?;
+                let on = self.break_down(block)?;
                 self.interrupt(&on)?;
                 self.state.report_place(block, true);
             }
@@ -214,11 +213,23 @@ impl<J: Iterator<Item = Job>> Run<'_, J> {
             }
             Effect::Nothing => {}
         }
-        self.state.start_again(self.execution);
+        self.state.start_again(&mut self.execution);
         self.submit_kept()
     }
 
-    fn repair(&mut self, block: Block) -> Result<(), SimulationError> {
+    /// Marks a place as down, and returns the jobs that hold processors of it.
+    pub(in crate::simulation) fn break_down(
+        &mut self,
+        block: Block,
+    ) -> Result<Vec<u32>, SimulationError> {
+        let on = self.state.on(block);
+        self.state.mark(block, true, &on);
+        self.set_faulty(block, true, Some(on.len()))?;
+        Ok(on)
+    }
+
+    /// Marks a place as working.
+    pub(in crate::simulation) fn repair(&mut self, block: Block) -> Result<(), SimulationError> {
         let machine = self.state.machine;
         let on = self.state.on(block);
         let working = self.state.mark(block, false, &on);
