@@ -29,7 +29,7 @@ mod parallel;
 mod summary;
 
 pub use crate::statistics::REPLICATIONS_MIN;
-pub use once::{run_first, run_observed, run_once};
+pub use once::{run_observed, run_once};
 pub use parallel::{Failed, on_threads, run, run_all, run_parallel};
 
 /// How often a run is repeated with new jobs. A log that is not resampled has the same ones every

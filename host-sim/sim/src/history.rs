@@ -172,9 +172,11 @@ pub fn histories(
     backends: &mut dyn Backends,
     progress: &dyn Progress,
 ) -> Result<Vec<History>, ExperimentError> {
-    let runs = experiment::run_first::<Record>(experiment, backends, progress)?;
-    let histories = experiment.strategies.iter().zip(runs).map(|(&of, run)| {
-        let (seen, result) = run?;
+    let jobs = experiment.conditions(0)?.measured.count();
+    progress.begin(experiment.strategies.len() as u64, jobs.into());
+    let histories = experiment.strategies.iter().map(|&of| {
+        let mut seen = Record::default();
+        let result = experiment::run_observed(experiment, of, 0, backends, progress, &mut seen)?;
         Ok(seen.history(experiment, of, result)?)
     });
     histories.collect()

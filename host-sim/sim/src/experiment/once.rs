@@ -26,27 +26,6 @@ pub fn run_once(
     )
 }
 
-/// Runs the first replication of each strategy, each when its item is taken. An item has its
-/// observer and what [`run_observed`] returns. `progress` and the observers receive what that gives
-/// them.
-///
-/// # Errors
-///
-/// When the workload cannot be used; in an item, the other errors of [`run`](super::run).
-pub fn run_first<O: Observer + Default>(
-    experiment: &Experiment,
-    backends: &mut dyn Backends,
-    progress: &dyn Progress,
-) -> Result<impl Iterator<Item = Result<(O, RunResult), ExperimentError>>, ExperimentError> {
-    let jobs = experiment.conditions(0)?.measured.count();
-    progress.begin(experiment.strategies.len() as u64, jobs.into());
-    Ok(experiment.strategies.iter().map(move |&strategy| {
-        let mut seen = O::default();
-        let ended = run_observed(experiment, strategy, 0, backends, progress, &mut seen);
-        ended.map(|ended| (seen, ended))
-    }))
-}
-
 /// Runs one replication of one strategy. `progress` receives [`Seen::Advance`], and is not asked
 /// for a recorder; `observer` receives all other events.
 ///
