@@ -524,7 +524,7 @@ fn replay_file(args: &ReplayArgs, quiet: bool, output: &mut impl Write) -> Resul
         Some(_) => Waiting::Queue,
         None => Waiting::Never,
     };
-    let controlled = settings.controlled()?;
+    let controlled = settings.controlled("operations")?;
     let (machine, strategy) = (controlled.machine, controlled.strategies[0]);
     let description = controlled.description.as_ref();
     let description = description.map(|description| &description.description);

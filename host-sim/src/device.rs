@@ -356,6 +356,10 @@ impl Device<'_> {
         let grid = grid.map_err(|error| format!("{machine:?}: {error}"))?;
         let present = self.line.configuration;
         let strategy = strategy.map(names::strategy).transpose()?;
+        if let Some(text) = scheduler.filter(|text| names::has_unit(text)) {
+            let expected = "times are milliseconds (expected a number without a unit)";
+            return Err(format!("the scheduler is {text}, but {expected}").into());
+        }
         let scheduler = scheduler.map(names::scheduler).transpose()?;
         // Its times are milliseconds, the ticks of the controller's clock.
         let scheduler = scheduler.map(|kind| names::scheduler_in(kind, TimeUnit::Cycle));

@@ -3,6 +3,7 @@
 //! [`Backend`](meshalloc_sim::backend::Backend). It is drawn as [`svg`] or on the [`terminal`];
 //! jobs that touch differ in [colour](colouring).
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -10,7 +11,7 @@ use meshalloc::{Block, Grid, StrategyKind, Ticks};
 
 use meshalloc_sim::experiment::Experiment;
 use meshalloc_sim::history::History;
-use meshalloc_sim::names;
+use meshalloc_sim::names::grammar::{self, Form, Kind, Value, Values, Written, param};
 use meshalloc_sim::wording::counted;
 use meshalloc_sim::workload::{JOBS_MAX, TIME_MAX, TimeUnit};
 
@@ -35,6 +36,8 @@ pub enum MapMoment {
     LastArrival,
     /// At this virtual time, in the unit of the workload.
     Time(f64),
+    /// At this virtual time in seconds, which no run in cycles has.
+    Seconds(f64),
     /// When the first strategy has granted this number of jobs; the same time for the others.
     Jobs(u64),
 }
@@ -50,19 +53,64 @@ pub enum Plot {
     Timeline,
 }
 
-/// `map`, `map:SECONDS`, `map:jobs=N`, `links` or `timeline`, as on the command line.
+/// The latest time that a run may have.
+const TIME: Kind = Kind::Time(0.0, (TIME_MAX / TimeUnit::Second.ticks_each()) as f64);
+
+impl Written for Plot {
+    const WHAT: &'static str = "picture";
+
+    const FORMS: &'static [Form] = &[
+        Form::new(
+            "map",
+            &[
+                param("jobs", Kind::Whole(1, JOBS_MAX)).keyed().or("none"),
+                param("time", TIME).or("the last arrival"),
+            ],
+            "which job holds which processors, at a time or when this number of jobs has run",
+            "",
+        )
+        .either(),
+        Form::new("links", &[], "the traffic on each link", ""),
+        Form::new("timeline", &[], "processors in use and jobs that wait", ""),
+    ];
+
+    fn of(name: &str, values: &Values) -> Result<Self, String> {
+        match name {
+            "links" => return Ok(Plot::Links),
+            "timeline" => return Ok(Plot::Timeline),
+            _ => {}
+        }
+        Ok(Plot::Map(match (values.given(0), values.given(1)) {
+            (None, None) => MapMoment::LastArrival,
+            (Some(count), None) => MapMoment::Jobs(count as u64),
+            (None, Some(at)) if values.has_unit(1) => MapMoment::Seconds(at),
+            (None, Some(at)) => MapMoment::Time(at),
+            (Some(_), Some(_)) => return Err("expected map:TIME or map:jobs=JOBS".to_owned()),
+        }))
+    }
+
+    fn parts(&self) -> (Cow<'static, str>, Vec<Option<Value>>) {
+        let moment = match *self {
+            Plot::Map(MapMoment::Jobs(count)) => [Some(Value::Number(count as f64)), None],
+            Plot::Map(MapMoment::Time(at)) => [None, Some(Value::Number(at))],
+            Plot::Map(MapMoment::Seconds(at)) => [None, Some(Value::Seconds(at))],
+            _ => [None, None],
+        };
+        (self.kind().into(), moment.into())
+    }
+}
+
 impl FromStr for Plot {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "links" => Ok(Plot::Links),
-            "timeline" => Ok(Plot::Timeline),
-            moment => moment
-                .parse()
-                .map(Plot::Map)
-                .map_err(|error: String| format!("{error}, links or timeline")),
-        }
+        grammar::parse(text)
+    }
+}
+
+impl fmt::Display for Plot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        grammar::print(self, f)
     }
 }
 
@@ -74,36 +122,6 @@ impl Plot {
             Plot::Links => "links",
             Plot::Timeline => "timeline",
         }
-    }
-}
-
-impl fmt::Display for Plot {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Plot::Map(moment) => moment.fmt(f),
-            other => f.write_str(other.kind()),
-        }
-    }
-}
-
-impl FromStr for MapMoment {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let time_max = TimeUnit::Second.of(TIME_MAX);
-        let expected = || {
-            format!("expected map, map:SECONDS (0 to {time_max:.0}), map:jobs=N (1 to {JOBS_MAX})")
-        };
-        if text == "map" {
-            return Ok(MapMoment::LastArrival);
-        }
-        let moment = text.strip_prefix("map:").ok_or_else(expected)?;
-        if let Some(count) = moment.strip_prefix("jobs=") {
-            let count = names::jobs(count).ok().map(u64::from);
-            return count.map(MapMoment::Jobs).ok_or_else(expected);
-        }
-        let at = names::span(moment).map_err(|_| expected())?;
-        Ok(MapMoment::Time(TimeUnit::Second.of(at)))
     }
 }
 
@@ -176,7 +194,7 @@ pub fn maps(
     let unit = experiment.workload.time_unit();
     let time = match moment {
         MapMoment::LastArrival => None,
-        MapMoment::Time(at) => Some(unit.ticks(at)),
+        MapMoment::Time(at) | MapMoment::Seconds(at) => Some(unit.ticks(at)),
         MapMoment::Jobs(count) => {
             let granted = histories.first().map(|first| {
                 first.granted(count as usize).map_err(|granted| {
@@ -221,14 +239,21 @@ pub fn maps(
 
 /// Whether a moment may come in the experiment of a scenario.
 pub(crate) fn check(moment: MapMoment, experiment: &Experiment) -> Result<(), String> {
-    let MapMoment::Jobs(count) = moment else {
-        return Ok(());
+    let draw = Plot::Map(moment);
+    let count = match moment {
+        MapMoment::Jobs(count) => count,
+        MapMoment::Seconds(_) if experiment.workload.time_unit() == TimeUnit::Cycle => {
+            return Err(format!(
+                "--draw {draw}: times are cycles with --pattern (expected a number without a unit)"
+            ));
+        }
+        _ => return Ok(()),
     };
     let measured = experiment.measured(0);
     let measured = measured.map_err(|error| error.on_command_line())?;
     match measured.needed() {
         jobs if count > jobs.into() => Err(format!(
-            "--draw {moment}: a run has {} (expected map:jobs=N, N from 1 to {jobs})",
+            "--draw {draw}: a run has {} (expected map:jobs=N, N from 1 to {jobs})",
             counted(jobs, "job")
         )),
         _ => Ok(()),
@@ -255,14 +280,4 @@ pub fn link_maps(histories: &[History]) -> Vec<LinkMap> {
         })
     });
     maps.collect()
-}
-
-impl fmt::Display for MapMoment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            MapMoment::LastArrival => f.write_str("map"),
-            MapMoment::Time(at) => write!(f, "map:{at}"),
-            MapMoment::Jobs(count) => write!(f, "map:jobs={count}"),
-        }
-    }
 }

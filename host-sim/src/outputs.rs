@@ -15,6 +15,7 @@ use crate::map::{PictureFile, Plot};
 use crate::settings::Format;
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::names;
+use meshalloc_sim::names::grammar::Written;
 
 /// The options of files.
 #[derive(Args, Clone, Debug, Default)]
@@ -36,7 +37,8 @@ pub(crate) struct OutputArgs {
 }
 
 fn drawings() -> Vec<&'static str> {
-    [&["map", "links", "timeline"][..], &metrics()].concat()
+    let plots = Plot::FORMS.iter().map(|form| form.name);
+    plots.chain(metrics()).collect()
 }
 
 /// What a picture shows.
@@ -51,7 +53,7 @@ impl FromStr for Drawing {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let kind = text.split(':').next().unwrap_or_default();
-        if ["map", "links", "timeline"].contains(&kind) {
+        if Plot::FORMS.iter().any(|form| form.name == kind) {
             return text.parse().map(Drawing::Run);
         }
         let metric = names::metric(text).map(Drawing::Metric);
@@ -264,11 +266,7 @@ mod tests {
         }
         let error = "utilisation".parse::<Drawing>().unwrap_err();
         assert!(error.contains("did you mean \"utilization\"?"), "{error}");
-        assert!(
-            "map:x"
-                .parse::<Drawing>()
-                .unwrap_err()
-                .contains("map:jobs=N")
-        );
+        let error = "map:x".parse::<Drawing>().unwrap_err();
+        assert!(error.contains("TIME of map"), "{error}");
     }
 }

@@ -161,7 +161,10 @@ impl<S: FnMut() -> io::Result<()>> Board for Host<S> {
 
 /// Serves until a signal ends it.
 pub(crate) fn serve(args: &ServeArgs, output: &mut dyn Write) -> Result<(), Failure> {
-    let controlled = args.settings.scenario("serve")?.controlled()?;
+    let controlled = args
+        .settings
+        .scenario("serve")?
+        .controlled("milliseconds")?;
     let (machine, strategy) = (controlled.machine, controlled.strategies[0]);
     let description = controlled
         .description

@@ -334,6 +334,26 @@ pub fn span(text: &str) -> Result<Ticks, String> {
     Ok(TimeUnit::Second.ticks(seconds))
 }
 
+/// Whether a time in a text has a unit.
+///
+/// ```
+/// use meshalloc_sim::names::has_unit;
+/// assert!(has_unit("90m") && has_unit("bypass-queue:1h"));
+/// assert!(!has_unit("90") && !has_unit("modified-fcfs:static=50"));
+/// ```
+pub fn has_unit(text: &str) -> bool {
+    let mut words = text.split([':', ',', '=']);
+    words.any(|word| {
+        SPANS
+            .iter()
+            .any(|(unit, _)| word.strip_suffix(*unit).is_some_and(is_number))
+    })
+}
+
+fn is_number(text: &str) -> bool {
+    plain(text).is_some()
+}
+
 /// Reads a time over 0 as [`span`] does, in seconds.
 pub fn time(text: &str) -> Result<f64, String> {
     let time = seconds(text).filter(|time| time.is_finite() && *time > 0.0);

@@ -45,7 +45,7 @@ impl TimeUnit {
     }
 
     /// A span of ticks in this unit.
-    pub fn of(self, ticks: Ticks) -> f64 {
+    pub const fn of(self, ticks: Ticks) -> f64 {
         ticks as f64 / self.ticks_each() as f64
     }
 

@@ -6,7 +6,7 @@ use meshalloc_host_sim::map::colouring::{self, PALETTE};
 use meshalloc_host_sim::map::layout::{Layout, ONE_ROW};
 use meshalloc_host_sim::map::snapshot::Owner;
 use meshalloc_host_sim::map::terminal::{self, Look};
-use meshalloc_host_sim::map::{Map, MapJob, MapMoment, Snapshot, maps, svg};
+use meshalloc_host_sim::map::{Map, MapJob, MapMoment, Plot, Snapshot, maps, svg};
 use meshalloc_sim::backend::{Backends, InProcessBackends};
 use meshalloc_sim::experiment::Experiment;
 use meshalloc_sim::history::{self, History};
@@ -347,7 +347,7 @@ fn all_strategies_are_shown_at_the_same_time() {
         assert_eq!(maps[0].at, maps[1].at);
         assert!(
             maps.iter().all(|map| !map.snapshot.jobs.is_empty()),
-            "{moment}"
+            "{moment:?}"
         );
         times.push(maps[0].at.unwrap());
     }
@@ -368,27 +368,33 @@ fn moments_are_read_and_written() {
         ("map", MapMoment::LastArrival),
         ("map:12.5", MapMoment::Time(12.5)),
         ("map:0", MapMoment::Time(0.0)),
+        ("map:90m", MapMoment::Seconds(5400.0)),
         ("map:jobs=7", MapMoment::Jobs(7)),
     ] {
-        assert_eq!(text.parse(), Ok(moment));
-        assert_eq!(moment.to_string(), text);
+        assert_eq!(text.parse(), Ok(Plot::Map(moment)));
+        assert_eq!(Plot::Map(moment).to_string(), text);
     }
-    for text in [
-        "",
-        "mop",
-        "map:",
-        "map:-1",
-        "map:nan",
-        "map:1e99",
-        "map:jobs=0",
-        "map:jobs=x",
-        "map:jobs=99999999999",
+    let time = "TIME of map is";
+    let jobs = "jobs of map is";
+    for (text, part) in [
+        ("", "unknown picture"),
+        ("mop", "did you mean \"map\"?"),
+        ("map:", time),
+        ("map:-1", time),
+        ("map:nan", time),
+        ("map:1e99", time),
+        ("map:jobs=0", jobs),
+        ("map:jobs=x", jobs),
+        (
+            "map:jobs=99999999999",
+            "expected a whole number, 1 to 16777216",
+        ),
+        ("map:5,jobs=5", time),
+        ("map:5|jobs=5", "expected map:TIME or map:jobs=JOBS"),
+        ("links:5", "expected links"),
     ] {
-        let error = text.parse::<MapMoment>().unwrap_err();
-        assert!(
-            error.contains("expected map, map:SECONDS"),
-            "{text}: {error}"
-        );
+        let error = text.parse::<Plot>().unwrap_err();
+        assert!(error.contains(part), "{text}: {error}");
     }
 }
 

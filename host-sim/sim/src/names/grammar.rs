@@ -6,8 +6,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::numbers::{number, seconds, value};
-use super::{canonical, unknown};
+use super::{canonical, has_unit, span_text, unknown};
 use crate::error::out_of_range;
+use crate::time::TimeUnit;
 use crate::wording::{Number, any_of};
 
 /// A name with what may follow it behind a colon. The name is empty where parameters alone are
@@ -62,29 +63,38 @@ pub enum Kind {
 
 /// The value of a parameter.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Value {
+pub enum Value {
     /// The key alone.
     Alone,
+    /// A number, or a time without a unit.
     Number(f64),
+    /// A time with a unit, in seconds.
+    Seconds(f64),
+    /// A word, or another text.
     Text(String),
 }
 
 /// The values of the parameters of a form, in its order; `None` where one was left out.
 #[derive(Debug)]
-pub(crate) struct Values(Vec<Option<Value>>);
+pub struct Values(Vec<Option<Value>>);
 
 impl Values {
     /// A number that is given, or has to be.
-    pub(crate) fn number(&self, at: usize) -> f64 {
+    pub fn number(&self, at: usize) -> f64 {
         self.given(at).unwrap_or_default()
     }
 
     /// A number, if it is given.
-    pub(crate) fn given(&self, at: usize) -> Option<f64> {
+    pub fn given(&self, at: usize) -> Option<f64> {
         match self.0[at] {
-            Some(Value::Number(number)) => Some(number),
+            Some(Value::Number(number) | Value::Seconds(number)) => Some(number),
             _ => None,
         }
+    }
+
+    /// Whether it is a time with a unit.
+    pub const fn has_unit(&self, at: usize) -> bool {
+        matches!(self.0.as_slice()[at], Some(Value::Seconds(_)))
     }
 
     /// Whether the key stands alone.
@@ -107,7 +117,7 @@ impl Values {
 }
 
 /// A parameter without a key that is required.
-pub(crate) const fn param(key: &'static str, kind: Kind) -> Param {
+pub const fn param(key: &'static str, kind: Kind) -> Param {
     Param {
         key,
         keyed: false,
@@ -118,7 +128,7 @@ pub(crate) const fn param(key: &'static str, kind: Kind) -> Param {
 
 impl Param {
     /// The same, written with its key.
-    pub(crate) const fn keyed(self) -> Self {
+    pub const fn keyed(self) -> Self {
         Param {
             keyed: true,
             ..self
@@ -126,7 +136,7 @@ impl Param {
     }
 
     /// The same, with this value where it is left out.
-    pub(crate) const fn or(self, default: &'static str) -> Self {
+    pub const fn or(self, default: &'static str) -> Self {
         Param {
             default: Some(default),
             ..self
@@ -173,7 +183,14 @@ impl Param {
                 let is_good = |it: &u32| (least..=most).contains(it);
                 value(text, "", is_good).ok()?.into()
             }
-            Kind::Time(least, most) => seconds(text).filter(within(least, most))?,
+            Kind::Time(least, most) => {
+                let time = seconds(text).filter(within(least, most))?;
+                return Some(if has_unit(text) {
+                    Value::Seconds(time)
+                } else {
+                    Value::Number(time)
+                });
+            }
             Kind::Word(words) => {
                 let text = canonical(text);
                 let word = words.iter().find(|word| **word == text)?;
@@ -199,7 +216,7 @@ impl fmt::Display for Param {
 
 impl Form {
     /// A name with these parameters.
-    pub(crate) const fn new(
+    pub const fn new(
         name: &'static str,
         params: &'static [Param],
         meaning: &'static str,
@@ -211,6 +228,14 @@ impl Form {
             meaning,
             source,
             between: ",",
+        }
+    }
+
+    /// The same with parameters of which only one is given: `[:key=VALUE][|VALUE]`.
+    pub const fn either(self) -> Self {
+        Form {
+            between: "|",
+            ..self
         }
     }
 
@@ -305,6 +330,7 @@ impl Form {
                     continue;
                 }
                 Value::Number(number) => Number(*number).to_string(),
+                Value::Seconds(seconds) => span_text(TimeUnit::Second.ticks(*seconds)),
                 Value::Text(text) => text.clone(),
             };
             if param.keyed {
@@ -338,7 +364,7 @@ impl fmt::Display for Form {
 }
 
 /// A type whose values are written in forms; [`written!`] makes its texts of them.
-pub(crate) trait Written: Sized {
+pub trait Written: Sized {
     /// What errors call it.
     const WHAT: &'static str;
 
@@ -366,7 +392,7 @@ pub(crate) trait Written: Sized {
 }
 
 /// Reads a text in one of the forms of its type.
-pub(crate) fn parse<T: Written>(text: &str) -> Result<T, String> {
+pub fn parse<T: Written>(text: &str) -> Result<T, String> {
     let forms = T::FORMS.iter();
     let named = forms.filter_map(|form| Some((form, form.parameters(text)?)));
     // A name may begin with another one and a colon.
@@ -393,7 +419,7 @@ fn form_of<T: Written>(name: &str) -> Option<&'static Form> {
 }
 
 /// Writes a value as [`parse`] reads it.
-pub(crate) fn print<T: Written>(value: &T, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+pub fn print<T: Written>(value: &T, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let (name, values) = value.parts();
     match form_of::<T>(T::placeholder(&name).unwrap_or(&name)) {
         Some(form) => form.write(f, &name, &values),

@@ -20,7 +20,7 @@ use crate::wording::{any_of, counted};
 use crate::workload::{
     Arrivals, Counts, EstimateModel, Log, LogMessages, LogOptions, Messages, Mix, MixError,
     MixSource, Process, Rate, Requests, ServiceDistribution, ShapeRule, SharedLogs,
-    SideDistribution, Subcubes, Submeshes, Synthetic, WorkDistribution, Workload,
+    SideDistribution, Subcubes, Submeshes, Synthetic, TimeUnit, WorkDistribution, Workload,
 };
 
 /// The sides of the mesh of a scenario that names no machine.
@@ -214,6 +214,9 @@ impl Scenario {
                 (Workload::Synthetic(workload), jobs, measure, replications)
             }
         };
+        if workload.time_unit() == TimeUnit::Cycle {
+            self.check_units("cycles with `pattern`")?;
+        }
         let threshold = settings.slowdown_threshold;
         let cube = description.as_ref().and_then(|it| it.description.cube());
         let cube = cube.and_then(|sides| Shape::new(sides).ok());
@@ -252,12 +255,15 @@ impl Scenario {
     }
 
     /// Machine, strategies, scheduler and controller alone, for jobs that come from elsewhere.
+    /// Their times are no seconds: `times` says what they are.
     ///
     /// # Errors
     ///
-    /// When settings contradict each other, or a strategy does not serve the machine.
-    pub fn controlled(&self) -> Result<Controlled, SettingError> {
+    /// When settings contradict each other, a strategy does not serve the machine, or a time has a
+    /// unit.
+    pub fn controlled(&self, times: &str) -> Result<Controlled, SettingError> {
         self.check_contradictions()?;
+        self.check_units(times)?;
         self.clone().control()
     }
 

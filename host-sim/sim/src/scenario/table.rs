@@ -2,6 +2,7 @@
 //! line, scenario files, help, reference pages, JSON Schema and the record in every result follow.
 //! A setting is its row here and the code that uses it.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt::{self, Display};
 use std::num::NonZeroU32;
@@ -92,6 +93,12 @@ impl Setting {
         self.not.contains(&other.key) || other.not.contains(&self.key)
     }
 
+    /// The value if a time of the workload's clock has a unit in it.
+    fn unit_in<'v>(&self, value: &'v OsStr) -> Option<&'v str> {
+        let text = value.to_str().filter(|text| names::has_unit(text));
+        text.filter(|_| OF_THE_CLOCK.contains(&self.key))
+    }
+
     /// Whether it takes this value; an error says what was expected.
     pub fn check(&self, value: &OsStr) -> Result<(), String> {
         (self.read)(&mut Scenario::default(), value)
@@ -166,6 +173,9 @@ impl Setting {
     fn usual(&self, value: &OsStr) -> Result<OsString, String> {
         let mut scenario = Scenario::default();
         (self.read)(&mut scenario, value)?;
+        if self.unit_in(value).is_some() {
+            return Ok(value.to_owned());
+        }
         let recorded = match (self.record)(&scenario) {
             Some(Value::String(text)) if self.form == Form::Text => Some(text),
             Some(Value::Number(number)) => match number.as_f64().filter(|_| number.is_f64()) {
@@ -179,6 +189,8 @@ impl Setting {
     }
 }
 
+/// Settings with times of the workload's clock: seconds, or cycles where jobs send messages.
+const OF_THE_CLOCK: [&str; 2] = ["slowdown-threshold", "scheduler"];
 /// The most parts between commas of one value.
 const VALUE_PARTS_MAX: usize = 16;
 /// The most values of a range.
@@ -246,6 +258,8 @@ macro_rules! settings {
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct Scenario {
             $($(#[doc = $help])+ pub $field: Option<$kind>,)*
+            /// The settings of [`OF_THE_CLOCK`] in which a time has a unit, as they were written.
+            pub units: BTreeMap<&'static str, String>,
         }
 
         /// The settings in the order in which they are shown.
@@ -620,7 +634,22 @@ impl Scenario {
         (setting.read)(self, value).map_err(|expected| {
             let reason = format!("`{key}` is {value:?}: {}", expected.replace('`', "'"));
             SettingError::new(&[setting.key], reason)
-        })
+        })?;
+        match setting.unit_in(value) {
+            Some(text) => self.units.insert(setting.key, text.to_owned()),
+            None => self.units.remove(setting.key),
+        };
+        Ok(())
+    }
+
+    /// A time with a unit is an error where times are these.
+    pub(super) fn check_units(&self, times: &str) -> Result<(), SettingError> {
+        let Some((key, text)) = self.units.first_key_value() else {
+            return Ok(());
+        };
+        let reason =
+            format!("`{key}` is {text}, but times are {times} (expected a number without a unit)");
+        Err(SettingError::new(&[key], reason))
     }
 
     /// The settings that were given, as results record them: by [`Setting::name`], as texts,
