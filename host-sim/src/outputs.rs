@@ -135,11 +135,11 @@ impl OutputArgs {
             draw: self.draw,
             ..Outputs::default()
         };
-        let single = |is_there: bool, path: &Path| {
+        let single = |is_there: bool, path: &Path, what: &str| {
             if is_there {
                 let path = path.display();
                 return Err(format!(
-                    "--output {path}: a run has one such file (expected one)"
+                    "--output {path}: a second {what} of the run (expected one)"
                 ));
             }
             Ok(())
@@ -152,15 +152,15 @@ impl OutputArgs {
                     outputs.results.push((path.clone(), format));
                 }
                 Kind::Jobs => {
-                    single(outputs.jobs.is_some(), path)?;
+                    single(outputs.jobs.is_some(), path, "file of jobs")?;
                     outputs.jobs = Some(path.clone());
                 }
                 Kind::Picture => {
-                    single(outputs.picture.is_some(), path)?;
+                    single(outputs.picture.is_some(), path, "picture")?;
                     outputs.picture = Some(PictureFile::open(path, replace)?);
                 }
                 Kind::Page => {
-                    single(outputs.page.is_some(), path)?;
+                    single(outputs.page.is_some(), path, "page")?;
                     outputs.page = Some(path.clone());
                 }
             }

@@ -166,6 +166,7 @@ pub(crate) enum TimeChoice {
     /// Seconds.
     S,
     /// Minutes.
+    #[value(alias = "m")]
     Min,
     /// Hours.
     H,

@@ -37,12 +37,14 @@ mod slurm;
 
 /// A machine as it is written: a grid, or where its description comes from.
 ///
-/// Words of a grid may have hyphens or underscores between them, so that a shell needs no quotes.
+/// Words of a grid may have hyphens, underscores or colons between them, so that a shell needs no
+/// quotes.
 ///
 /// ```
 /// use meshalloc_sim::machine::MachineSource;
 /// let cube: MachineSource = "4-ary-3-cube".parse().unwrap();
 /// assert_eq!(cube.to_string(), "4-ary 3-cube");
+/// assert_eq!("mesh:4x4".parse::<MachineSource>().unwrap().to_string(), "mesh 4x4");
 /// let preset: MachineSource = "tpu-v4".parse().unwrap();
 /// assert_eq!(preset.read().unwrap().0.nodes(), 4096);
 /// let torus: MachineSource = "topology.yaml:rack2".parse().unwrap();
@@ -101,11 +103,16 @@ impl FromStr for MachineSource {
             return Ok(MachineSource::Toml(text.into()));
         }
         let canonical = names::canonical(text);
-        let is_between = |of: char| of == '-' || of.is_whitespace();
+        let is_between = |of: char| matches!(of, '-' | ':') || of.is_whitespace();
         let words: Vec<_> = canonical.split(is_between).collect();
         let grid = match *words {
             [k, "ary", n, "cube"] => format!("{k}-ary {n}-cube"),
             ["mesh" | "torus", ..] => words.join(" "),
+            [_] if names::sides(text).is_ok() => {
+                return Err(format!(
+                    "unknown machine {text:?}; did you mean \"mesh {text}\"?"
+                ));
+            }
             _ => {
                 let mut known = presets.to_vec();
                 known.extend(MachineSource::FORMS);

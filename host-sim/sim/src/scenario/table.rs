@@ -341,11 +341,11 @@ settings! {
     /// Sides of a torus, a mesh in which all dimensions wrap around
     torus: text Shape = "WxH...", MACHINE, read = names::sides, not = ["mesh"];
 
-    /// Any machine: "mesh 8x8x16 wrap 0,2" with the numbers of the dimensions that wrap around (0
-    /// is x), "torus 8x8x16", "4-ary 3-cube" (mesh-8x8, 4-ary-3-cube without quotes); or one that
-    /// gives only certain slices: tpu-v3, tpu-v4, tpu-v5e, tpu-v6e, tpu-v5p, tpu-v7x, trn2-ultra,
-    /// galaxy, a TOML file, or a torus of Slurm's topology.yaml (FILE.yaml or FILE.yaml:TORUS);
-    /// `host-sim list machines` shows them
+    /// A mesh, torus or cube ("torus 8x8x16", "4-ary 3-cube"), a preset or a file: "mesh 8x8x16
+    /// wrap 0,2" with the numbers of the dimensions that wrap around (0 is x); without quotes
+    /// mesh:8x8x16 or 4-ary-3-cube; or a machine that gives only certain slices: tpu-v3, tpu-v4,
+    /// tpu-v5e, tpu-v6e, tpu-v5p, tpu-v7x, trn2-ultra, galaxy, a TOML file, or a torus of Slurm's
+    /// topology.yaml (FILE.yaml or FILE.yaml:TORUS); `host-sim list machines` shows them
     machine: named MachineSource = "MACHINE", MACHINE, not = ["mesh", "torus"];
 
     /// Distribution of the side lengths of jobs: uniform, normal, exponential, uniform-decreasing;
@@ -649,7 +649,7 @@ impl Scenario {
         };
         let reason =
             format!("`{key}` is {text}, but times are {times} (expected a number without a unit)");
-        Err(SettingError::new(&[key], reason))
+        Err(SettingError::new(&[key, "pattern"], reason))
     }
 
     /// The settings that were given, as results record them: by [`Setting::name`], as texts,
