@@ -14,11 +14,11 @@ pub fn page(bytes: &[u8]) {
         let reply = answer(&mut lab, line);
         let is_known = reply.starts_with(b"{\"done\":") || reply.starts_with(b"{\"failed\":");
         assert!(is_known, "{}", String::from_utf8_lossy(&reply));
-        let runs = lab
+        let panels = lab
             .iter()
-            .flat_map(|lab| (0..4).filter_map(|place| lab.run(place)));
-        for run in runs {
-            run.controller().check_invariants();
+            .flat_map(|lab| (0..4).filter_map(|place| lab.panel(place)));
+        for panel in panels {
+            panel.with_controller(|controller| controller.check_invariants());
         }
     }
 }
