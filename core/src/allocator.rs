@@ -3,6 +3,8 @@
 //! The [`Controller`](crate::Controller) adds names, a queue and a scheduler. A program that has
 //! those already, or needs none, uses the allocator alone.
 
+mod faults;
+mod questions;
 #[cfg(feature = "restore")]
 mod saved;
 
@@ -14,8 +16,7 @@ use crate::draft::Draft;
 use crate::error::{AllocateError, ConfigureError, IllegalProposal, PlaceError, Refusal};
 use crate::grid::{Block, Grid};
 use crate::jobs::JobTable;
-use crate::machine::{Description, Layouts, SliceRule, largest_box};
-use crate::message::LargestReport;
+use crate::machine::Description;
 use crate::node::NodeId;
 use crate::occupancy::Occupancy;
 use crate::outlook::{Placing, held_by};
@@ -28,7 +29,6 @@ use crate::strategy::{
     AnyStrategy, OccupancyEvent, Room, ServedStrategy, Site, Strategy, StrategyKind, check,
     demand_on,
 };
-use crate::supposition::Supposition;
 
 /// Gives processors of one machine away and takes them back.
 ///
@@ -104,87 +104,6 @@ impl<'m> Allocator<'m> {
         let workspace = core::mem::take(&mut memory.workspace);
         let strategy = AnyStrategy::new(strategy, &grid, workspace);
         Ok(Self::build(memory, tickets, grid, strategy, jobs))
-    }
-
-    /// The largest slice that could be placed now, and the largest free box.
-    ///
-    /// # Time complexity
-    ///
-    /// That of [`Query::Largest`](crate::Query::Largest).
-    ///
-    /// ```
-    /// use meshalloc::storage::{HeapStorage, Needs};
-    /// use meshalloc::{Allocator, Grid, Request, StrategyKind};
-    ///
-    /// let (grid, strategy) = (Grid::mesh(&[8, 8])?, StrategyKind::FirstFit);
-    /// let mut storage = HeapStorage::new(Needs::of(strategy, &grid, 10), 0);
-    /// let mut allocator = Allocator::new(storage.allocator_memory(), grid, strategy)?;
-    /// allocator.allocate(&Request::submesh(3, 8))?;
-    /// let largest = allocator.largest();
-    /// assert_eq!((largest.processors, largest.shape.unwrap().to_string()), (40, "5x8".into()));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn largest(&mut self) -> LargestReport {
-        self.largest_with(None)
-    }
-
-    /// [`Allocator::largest`] with pauses.
-    pub(crate) fn largest_with(&mut self, pause: Option<&Pause<'_, 'm>>) -> LargestReport {
-        let (grid, description) = (*self.occupancy.grid(), self.strategy.description());
-        let strategy = self.strategy.kind();
-        self.occupancy.settle();
-        let poll = || Pause::poll(pause, &self.occupancy, &self.pool);
-        let block = largest_box(&self.occupancy, &poll);
-        let chips_max = description.map_or(grid.nodes(), Description::chips_max);
-        let free = self.occupancy.free().min(chips_max);
-        let counts = strategy.counts_processors();
-        // No slice is larger than what its blocks or its connected processors can have.
-        let bound = match (block, strategy.holds()) {
-            // Nothing is free, or there are too many dimensions for the shape of a number.
-            (None, _) if !counts => 0,
-            (Some(block), Contiguity::OneBlock) => grid.area(block),
-            (Some(block), Contiguity::TwoBlocks) => 2 * grid.area(block),
-            _ if strategy.lays() == SliceRule::Connected => {
-                let mut draft = Draft::new(&mut self.pool, pause, &self.occupancy);
-                let most = self.strategy.most_connected(&self.occupancy, &mut draft);
-                draft.discard();
-                most
-            }
-            _ => u32::MAX,
-        };
-        let most = free.min(bound);
-        for processors in (1..=most).rev() {
-            Pause::poll(pause, &self.occupancy, &self.pool);
-            if description.is_some_and(|description| !description.may_be_legal(processors)) {
-                continue;
-            }
-            let chips = Request::chips(processors);
-            if counts {
-                if self.would_fit(&chips, pause) {
-                    return LargestReport {
-                        processors,
-                        shape: None,
-                        block,
-                    };
-                }
-                continue;
-            }
-            for shape in Layouts::new(strategy, description, &grid).forms(&chips) {
-                Pause::poll(pause, &self.occupancy, &self.pool);
-                if self.would_fit(&Request::new(shape), pause) {
-                    return LargestReport {
-                        processors,
-                        shape: Some(shape),
-                        block,
-                    };
-                }
-            }
-        }
-        LargestReport {
-            processors: 0,
-            shape: None,
-            block,
-        }
     }
 
     /// Finds processors for a request and takes them.
@@ -303,7 +222,7 @@ impl<'m, S: ServedStrategy> Allocator<'m, S> {
             Contiguity::Blocks | Contiguity::Parts | Contiguity::Processors => u32::MAX,
         };
         let (blocks, grid) = (blocks.into_iter(), *self.occupancy.grid());
-        // One more than there may be says that there are too many.
+        // Blocks are counted up to one more than there may be: then there are too many.
         let len = blocks
             .clone()
             .take((most as usize).saturating_add(1))
@@ -479,9 +398,9 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     ///
     /// A number of processors ([`Flags::CHIPS`](crate::Flags::CHIPS)) has a demand for each of its
     /// boxes in each order, one after the other until one may be granted; to find the next one,
-    /// all are looked at. So with B of them it is O(B^2), without a pause. That many are tried if
-    /// the request also demands rings and none of them has these: a mesh of 32 x 32 x 32 x 32 has
-    /// 1,740 ordered boxes of 10,080 processors.
+    /// all boxes are looked at. So for B boxes the demand takes O(B^2), without a pause. All boxes
+    /// are tried if the request also demands rings and no box has these: a mesh of
+    /// 32 x 32 x 32 x 32 has 1,740 ordered boxes of 10,080 processors.
     #[inline]
     pub fn demand(&self, request: &Request) -> Result<u32, Refusal> {
         demand_on(&self.strategy, self.occupancy.grid(), request)
@@ -491,30 +410,6 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     #[inline(always)]
     pub(crate) fn is_any_absent(&self) -> bool {
         Description::BUILT && self.absent().next().is_some()
-    }
-
-    /// Whether this request, whose demand is known, could be granted while only absent
-    /// processors are busy. O(words), and a search.
-    ///
-    /// # Errors
-    ///
-    /// `NeverFits`.
-    #[inline(never)]
-    pub(crate) fn check_present(
-        &mut self,
-        request: &Request,
-        demand: u32,
-        pause: Option<&Pause<'_, 'm>>,
-    ) -> Result<(), Refusal> {
-        let absent = self.absent();
-        let mut supposition = self.suppose().pausing(pause.copied());
-        supposition.give_back_all();
-        absent.for_each(|block| supposition.occupy_block(block));
-        if supposition.fits_demand(request, demand) {
-            Ok(())
-        } else {
-            Err(Refusal::NeverFits)
-        }
     }
 
     /// What the strategy finds for a request that has just arrived.
@@ -560,59 +455,6 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         })
     }
 
-    /// Whether the strategy would find a place for the request now; nothing changes.
-    ///
-    /// # Time complexity
-    ///
-    /// That of the strategy.
-    pub fn fits(&mut self, request: &Request) -> bool {
-        self.would_fit(request, None)
-    }
-
-    /// [`Allocator::fits`] in a search that may pause.
-    pub(crate) fn would_fit(&mut self, request: &Request, pause: Option<&Pause<'_, 'm>>) -> bool {
-        if !matches!(self.demand(request), Ok(demand) if demand <= self.occupancy.free()) {
-            return false;
-        }
-        self.occupancy.settle_for_search();
-        let mut draft = Draft::new(&mut self.pool, pause, &self.occupancy);
-        let site = Site::new(&self.occupancy).asking();
-        let fits = self.strategy.propose(&site, request, &mut draft);
-        draft.discard();
-        fits
-    }
-
-    /// Whether the request would be granted now; nothing changes.
-    ///
-    /// # Errors
-    ///
-    /// Why not: those of [`Allocator::allocate`].
-    ///
-    /// # Time complexity
-    ///
-    /// That of the strategy.
-    pub fn attempt(&mut self, request: &Request) -> Result<(), Refusal> {
-        self.attempt_with(request, None)
-    }
-
-    /// [`Allocator::attempt`] in a search that may pause.
-    pub(crate) fn attempt_with(
-        &mut self,
-        request: &Request,
-        pause: Option<&Pause<'_, 'm>>,
-    ) -> Result<(), Refusal> {
-        if self.demand(request)? > self.occupancy.free() {
-            return Err(Refusal::TooFewFree);
-        }
-        self.occupancy.settle_for_search();
-        let mut draft = Draft::new(&mut self.pool, pause, &self.occupancy);
-        let site = Site::new(&self.occupancy).asking();
-        let found = self.strategy.propose(&site, request, &mut draft);
-        let blocks = draft.finish(found)?;
-        self.pool.free(blocks);
-        Ok(())
-    }
-
     /// Takes what the strategy has found.
     #[inline(always)]
     pub(crate) fn take(&mut self, blocks: Chain, pause: Option<&Pause<'_, 'm>>) {
@@ -623,23 +465,6 @@ impl<'m, S: Strategy> Allocator<'m, S> {
             let event = OccupancyEvent::Taken(block);
             self.strategy.changed(&self.occupancy, event, &poll);
         }
-    }
-
-    /// A supposition: what if blocks were given back or others occupied? It begins with the present
-    /// state.
-    ///
-    /// # Time complexity
-    ///
-    /// O(words).
-    pub fn suppose(&mut self) -> Supposition<'_, 'm, S> {
-        self.occupancy.settle();
-        Supposition::new(
-            &mut self.supposed,
-            &self.occupancy,
-            &mut self.strategy,
-            &mut self.pool,
-            &self.tickets,
-        )
     }
 
     /// Takes processors back; returns how many. Never needs room.
@@ -719,84 +544,6 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     /// The occupancy and the held blocks.
     pub(crate) const fn parts(&self) -> (&Occupancy<'m>, &BlockPool<'m>) {
         (&self.occupancy, &self.pool)
-    }
-
-    /// Marks the processors of a block of the machine as faulty: they are busy, and not given back,
-    /// until [`Allocator::clear_faulty`]. Those that are held stay held. Returns how many were not
-    /// faulty before. A block that is not within the machine changes nothing and returns 0.
-    ///
-    /// # Time complexity
-    ///
-    /// O(words) of the block; for a strategy that keeps a list, that of an allocation.
-    pub fn mark_faulty(&mut self, block: Block) -> u32 {
-        self.set_faulty(block, true, None, None)
-    }
-
-    /// Marks the processors of a block of the machine as working again. Those that are held stay
-    /// busy, as do those that are absent ([`Description::with_absent`]). Returns how many were
-    /// faulty before. A block that is not within the machine changes nothing and returns 0.
-    ///
-    /// # Time complexity
-    ///
-    /// O(words) of the machine and of the held blocks that overlap the block, and O(blocks held). A
-    /// strategy that keeps a list rebuilds it unless the block is one processor.
-    pub fn clear_faulty(&mut self, block: Block) -> u32 {
-        self.set_faulty(block, false, None, None)
-    }
-
-    /// [`Allocator::mark_faulty`] or [`Allocator::clear_faulty`]. Blocks are those of these jobs,
-    /// if there are jobs.
-    pub(crate) fn set_faulty(
-        &mut self,
-        block: Block,
-        faulty: bool,
-        jobs: Option<&JobTable<'m>>,
-        pause: Option<&Pause<'_, 'm>>,
-    ) -> u32 {
-        if !self.occupancy.grid().contains(block) {
-            return 0;
-        }
-        let before = self.occupancy.free();
-        let changed = if faulty {
-            self.occupancy.mark_faulty(block)
-        } else {
-            self.suppose_held_near(block, jobs, pause);
-            let mut changed = self.occupancy.clear_faulty(block, &self.supposed);
-            if Description::BUILT {
-                for absent in self.absent() {
-                    if self.occupancy.grid().overlap(absent, block) {
-                        changed -= self.occupancy.mark_faulty(absent);
-                    }
-                }
-            }
-            changed
-        };
-        if self.occupancy.free() != before {
-            let poll = || Pause::poll(pause, &self.occupancy, &self.pool);
-            let event = if faulty {
-                OccupancyEvent::Taken(block)
-            } else {
-                OccupancyEvent::Repaired(block)
-            };
-            self.strategy.changed(&self.occupancy, event, &poll);
-        }
-        changed
-    }
-
-    /// Supposes that all processors are free but those of held blocks that overlap this one.
-    fn suppose_held_near(
-        &mut self,
-        block: Block,
-        jobs: Option<&JobTable<'m>>,
-        pause: Option<&Pause<'_, 'm>>,
-    ) {
-        self.supposed.clear(*self.occupancy.grid(), 0);
-        for held in held_by(&self.pool, jobs) {
-            if self.occupancy.grid().overlap(held, block) {
-                self.supposed.occupy(held);
-            }
-            Pause::poll(pause, &self.occupancy, &self.pool);
-        }
     }
 
     /// Asserts every invariant, where these jobs hold this many blocks, or allocations if there are

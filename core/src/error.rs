@@ -137,22 +137,22 @@ pub enum PlaceError {
     },
     /// A block is not within the machine.
     Outside {
-        /// Its place.
+        /// The place of the block.
         at: u32,
     },
     /// A processor of a block is held or faulty.
     Busy {
-        /// Its place.
+        /// The place of the block.
         at: u32,
     },
     /// A block has a processor that an earlier one has.
     Overlapping {
-        /// Its place.
+        /// The place of the block.
         at: u32,
     },
     /// The strategy never gives such a block.
     NotOfStrategy {
-        /// Its place.
+        /// The place of the block.
         at: u32,
     },
     /// There is no room for as many blocks.
@@ -187,21 +187,21 @@ impl From<IllegalProposal> for PlaceError {
 pub enum IllegalProposal {
     /// A block is not within the machine.
     Outside {
-        /// Its place.
+        /// The place of the block.
         at: u32,
         /// The block.
         block: Block,
     },
     /// A processor of a block is held or faulty.
     Busy {
-        /// Its place.
+        /// The place of the block.
         at: u32,
         /// The block.
         block: Block,
     },
     /// A block has a processor that an earlier one has.
     Overlapping {
-        /// Its place.
+        /// The place of the block.
         at: u32,
         /// The block.
         block: Block,

@@ -215,8 +215,8 @@ fn visit_span(span: Span, visit: &mut Visit<'_>) -> bool {
 /// Calls `visit` with the number of each node that lies within all reaches and is 0 in every lower
 /// dimension, in ascending order, until `visit` returns false. Returns whether it reached the end.
 ///
-/// It counts like an odometer. A reach that wraps around has two intervals of positions; its
-/// coordinate starts at 0, then skips to the second interval:
+/// The function counts like an odometer. A reach that wraps around has two intervals of positions;
+/// its coordinate starts at 0, then skips to the second interval:
 ///
 /// ```text
 ///   side 8, from 6, len 3      # . . . . . # #       0, then 6, then 7, then carry

@@ -288,7 +288,7 @@ wire! {
         /// none; also on a machine of more than four dimensions, unless the jobs of the strategy
         /// hold processors anywhere.
         pub processors: u32,
-        /// Its shape, the most compact one. `None` for a strategy whose jobs have no shape.
+        /// The most compact shape of that slice. `None` for a strategy whose jobs have no shape.
         pub shape: Option<Shape>,
         /// The largest box of free processors, the first of these. `None` if none is free, or the
         /// machine has more than four dimensions.
@@ -336,10 +336,10 @@ wire! {
         pub first: Option<JobId>,
     }
 
-    /// Some of the jobs, in no particular order.
+    /// A part of the list of jobs, in no particular order.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct JobList {
-        /// Each job and the processors it holds, 0 while it waits.
+        /// Jobs, each with the number of processors that it holds: 0 while it waits.
         pub jobs: Vec<(JobId, u32), LIST_JOBS_MAX>,
         /// What to ask for next; `None` at the end.
         pub next: Option<u32>,

@@ -281,7 +281,7 @@ impl<'m> Occupancy<'m> {
         Some((word, 1 << (at % WORD_BITS)))
     }
 
-    /// Whether the processor is held or faulty. One outside the machine is busy.
+    /// Whether the processor is held or faulty. A processor outside the machine is busy.
     pub fn is_busy(&self, node: NodeId) -> bool {
         let marked = self
             .place(node)
@@ -290,7 +290,7 @@ impl<'m> Occupancy<'m> {
         marked || pending.any(|&block| self.grid().holds(block, node))
     }
 
-    /// Whether the processor is faulty. One outside the machine is not.
+    /// Whether the processor is faulty. A processor outside the machine is not.
     pub fn is_faulty(&self, node: NodeId) -> bool {
         self.place(node)
             .is_some_and(|(word, bit)| self.faulty[word] & bit != 0)

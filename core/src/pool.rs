@@ -79,7 +79,8 @@ impl Chain {
         self.0 as Link as u32
     }
 
-    /// As two links, which fit where one number of their size would have to be aligned.
+    /// The chain as two links. These fit where one number of the same size would have to be
+    /// aligned.
     pub(crate) const fn links(self) -> [Link; 2] {
         [self.head(), self.0 as Link]
     }

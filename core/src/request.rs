@@ -42,13 +42,13 @@ bitflags::bitflags! {
         const CHIPS = 1 << 2;
         /// The processors along the first extent form a ring.
         const RING_0 = 1 << 3;
-        /// Those along the second extent do.
+        /// The processors along the second extent form a ring.
         const RING_1 = 1 << 4;
-        /// Those along the third extent do.
+        /// The processors along the third extent form a ring.
         const RING_2 = 1 << 5;
-        /// Those along the fourth extent do.
+        /// The processors along the fourth extent form a ring.
         const RING_3 = 1 << 6;
-        /// Those along every extent do.
+        /// The processors along every extent form a ring.
         const RINGS = 1 << 7;
     }
 }

@@ -44,15 +44,14 @@ pub struct Supposition<'a, 'm, S = AnyStrategy<'m>> {
 }
 
 impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
-    /// Begins with the present state; the bitmap `supposed` is overwritten.
-    pub(crate) fn new(
+    /// Begins with the occupancy `supposed`, of the same grid.
+    pub(crate) const fn new(
         supposed: &'a mut Occupancy<'m>,
         occupancy: &'a Occupancy<'m>,
         strategy: &'a mut S,
         pool: &'a mut BlockPool<'m>,
         tickets: &'a Tickets<'m>,
     ) -> Self {
-        supposed.copy_of(occupancy);
         Supposition {
             supposed,
             occupancy,
@@ -86,11 +85,6 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
             self.supposed.vacate(self.occupancy, block);
         }
         Ok(())
-    }
-
-    /// Supposes that nothing is held, and nothing faulty.
-    pub(crate) fn give_back_all(&mut self) {
-        self.supposed.clear(*self.occupancy.grid(), 0);
     }
 
     /// Gives back the blocks of a chain, none of which was given back or occupied here before.

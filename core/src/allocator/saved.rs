@@ -134,7 +134,7 @@ impl<'m> Allocator<'m> {
         self.tickets.renew(was)
     }
 
-    /// Forgets all allocations and faults. Their handles are foreign.
+    /// Forgets all allocations and faults. The handles of these allocations are foreign.
     fn forget(&mut self) {
         self.clear(*self.occupancy.grid());
         self.tickets.forget();

@@ -38,7 +38,7 @@ pub(super) fn commit(announced: Announced<'_>) -> Result<(), Error> {
 }
 
 impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
-    /// What is to be announced of the change if it takes effect next.
+    /// What `on_commit` is to be told of this change if it takes effect next.
     #[inline(always)]
     pub(super) fn announced<'a>(
         &self,

@@ -18,8 +18,8 @@ use crate::strategy::{Contiguity, ServedStrategy};
 const TIME: Ticks = (1 << 42) - 1;
 const ATTEMPTS: u32 = (1 << 21) - 1;
 const EVENTS: u64 = (1 << 35) - 1;
-/// Bytes that are added when a job begins to run, without its blocks. With one block that is more
-/// than a reservation takes, for any time.
+/// Bytes that are added when a job begins to run, without its blocks. These bytes and one block
+/// are more than a reservation takes, for any time.
 const GRANT: usize = bytes_of(TIME) + bytes_of(EVENTS);
 /// Bytes that a strategy that looks ahead saves of a request: kind, the number of extents, up to
 /// six extents of which two take two bytes (their product is at most 2^20), and whether they may be
@@ -113,8 +113,8 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
         match self.strategy().facts().holds {
             Contiguity::OneBlock => 2,
             Contiguity::TwoBlocks => 4,
-            // A block has two numbers, and two processors or more, or one. One block that is
-            // reserved has two.
+            // A block of two processors or more has two numbers, a block of one processor has one
+            // number. A single block that is reserved has two numbers.
             holds @ (Contiguity::Processors | Contiguity::Blocks | Contiguity::Parts) => {
                 let processors = holds.requested(request).min(self.machine().nodes());
                 // The last page of a job may hold more than it requests: a block, if only one

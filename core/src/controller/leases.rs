@@ -52,8 +52,8 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
         self.jobs.lease(slot)
     }
 
-    /// Gives a job a lease of this duration from the clock on, or none. One that would last until
-    /// the end of time is none.
+    /// Gives a job a lease of this duration from the clock on, or none. A duration
+    /// that would last until the end of time stands for no lease.
     pub(super) fn set_lease(&mut self, slot: Slot, ticks: Option<NonZeroU64>) {
         let ends = ticks.map(|ticks| self.clock.saturating_add(ticks.get()));
         self.jobs.set_lease(slot, ends);

@@ -587,7 +587,7 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
         Ok(())
     }
 
-    // Its callers are few, and an image has one of them.
+    // Few functions call this one, and an image has only one of those.
     #[inline(always)]
     fn submit(
         &mut self,

@@ -92,8 +92,8 @@ fn block_to_numbers(grid: &Grid, block: Block) -> (u32, Option<u32>) {
 
 impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
     /// Hands over all that later decisions and answers depend on, in parts of at most
-    /// [`PART_MAX`](crate::checkpoint::PART_MAX) bytes, for [`Controller::restore`]. It reads only:
-    /// saved twice, the parts are the same.
+    /// [`PART_MAX`](crate::checkpoint::PART_MAX) bytes, for [`Controller::restore`]. The controller
+    /// does not change: if it is saved twice, the parts are the same.
     ///
     /// # Errors
     ///

@@ -30,7 +30,7 @@ pub(super) fn for_each_box(chips: u32, n: usize, longest: u16, visit: &mut dyn F
     // divisors from `from` on.
     let shortest = |left: u32, rest: u32, from: u32| {
         let bounds = match left as usize <= n {
-            // The other sides are at most the longest.
+            // No other side is longer than `longest`.
             true => {
                 let others = u64::from(longest).pow(left - 1);
                 from.max(u64::from(rest).div_ceil(others) as u32)..=root(rest, left)
@@ -71,7 +71,7 @@ fn root(number: u32, degree: u32) -> u32 {
     })
 }
 
-/// By what boxes of one volume are ordered: the most compact first.
+/// The key by which boxes of one volume are ordered: the most compact box comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     /// The number of cubes that it touches, where that counts.
@@ -309,7 +309,8 @@ impl Trials<'_> {
         offer(self.named, 0);
         let long = self.long().count();
         if self.folds && (long == 1 || long == 2 && n == 3) {
-            // It does not matter which of two alike is folded.
+            // Of two extents that are alike only the first is folded: the second gives the same
+            // slices.
             let is_alike = |one: usize, other: usize| {
                 self.named[one] == self.named[other]
                     && self.demanded >> one & 1 == self.demanded >> other & 1
@@ -352,7 +353,7 @@ impl Trials<'_> {
             Some(order) if !begins_as_named || order != named => following(order),
             _ => Some(first),
         };
-        // The other orders ascend, without the one that is named.
+        // The orders after the named one ascend, and leave out the named one.
         let is_again = begins_as_named && self.order.is_some() && next == Some(named);
         self.order = if is_again { following(named) } else { next };
         self.order.is_some()
@@ -370,7 +371,7 @@ impl Trials<'_> {
                 return false;
             }
         }
-        // As many rings of each length as are demanded.
+        // The order has as many rings of each length as the request demands.
         let demanded = |at: &usize| self.demanded >> at & 1 == 1 && Some(*at) != folded;
         (0..self.n).filter(demanded).all(|at| {
             let len = self.named[at];

@@ -22,7 +22,7 @@ pub(crate) struct Part {
     pub(crate) cut: u8,
     /// The number of cubes.
     pub(crate) cubes: u32,
-    /// What it takes of each.
+    /// The sides of what the part takes of each cube.
     pub(crate) extents: Extents,
 }
 

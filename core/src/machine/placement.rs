@@ -18,7 +18,7 @@ pub struct Placement {
     pub(crate) dims: Extents,
     /// Where the first anchor is.
     pub(crate) seed: Extents,
-    /// From one anchor to the next.
+    /// The distance from one anchor to the next, by dimension.
     pub(crate) spacing: Extents,
 }
 

@@ -6,6 +6,8 @@ use std::vec::Vec;
 
 use super::forms::Trial;
 use super::*;
+use crate::Refusal;
+use crate::request::{Flags, Request};
 use crate::storage::{HeapStorage, Needs};
 use crate::{Allocator, StrategyKind};
 
@@ -384,4 +386,20 @@ fn boxes_are_bounded_by_the_longest_side() {
             }
         }
     }
+}
+
+#[test]
+fn a_description_shows_what_is_there() {
+    let grid = Grid::mesh(&[4, 2]).unwrap();
+    let hole = Hole::new(&[3, 0], &[]).unwrap();
+    let machine = Description::new(grid)
+        .unwrap()
+        .with_absent(&[hole])
+        .unwrap();
+    let expected = std::format!(
+        "Description {{ grid: {grid:?}, rotate: true, cube: None, shapes: [], multiple: None, \
+         align: [1, 1], chips_max: {}, placements: [], absent: [{hole:?}] }}",
+        machine.chips_max()
+    );
+    assert_eq!(std::format!("{machine:?}"), expected);
 }

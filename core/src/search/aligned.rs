@@ -63,7 +63,7 @@ impl<'s> Aligned<'s> {
         let bands = busy.chunks_exact(stride * height);
         let rows = bands.len();
         if stride == 2 {
-            // Both words of a row at once: those of the largest meshes of boards.
+            // Both words of a row are read at once: the largest meshes of boards have two in a row.
             let bands = busy.as_chunks().0.chunks_exact(height);
             for (band, row) in bands.zip(bases.as_chunks_mut().0) {
                 let (mut low, mut high) = (0, 0);
@@ -172,7 +172,7 @@ impl<'s> Aligned<'s> {
         false
     }
 
-    /// This one, of these sides, is not free any more.
+    /// This submesh, which has the present sides, is not free any more.
     pub(crate) fn remove(&mut self, rectangle: Submesh) {
         let x = u32::from(rectangle.base.x);
         let row = (u32::from(rectangle.base.y) / self.h) as usize;

@@ -17,8 +17,8 @@
 //!
 //! A turn by k is two shifts: down by `k * stride` for the nodes that stay in their ring
 //! (coordinate below `side - k`), and up by `(side - k) * stride` for the others. A mask
-//! ([`Below`]) selects between them. Where rings are whole words it is a copy of words, without a
-//! mask.
+//! ([`Below`]) selects between them. Where rings are whole words, a turn is a copy of words without
+//! a mask.
 
 use crate::layout::Axis;
 use crate::word::{WORD_BITS, Wide, Word, and_shifted, ones};

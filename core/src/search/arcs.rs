@@ -134,7 +134,8 @@ impl Side {
     }
 }
 
-/// The arcs of a block. One that starts elsewhere on a ring that it spans starts at 0.
+/// The arcs of a block. Along a ring that the block spans, the arc starts at 0, wherever the block
+/// starts.
 pub(crate) fn arcs_of(grid: &Grid, block: Block) -> Arcs {
     let mut arcs = Arcs::default();
     for (dimension, ((start, len), arc)) in grid.spans(block).zip(&mut arcs).enumerate() {

@@ -14,7 +14,7 @@
 //! ```
 //!
 //! A bound is made exact where a search finds it too large, and raised where processors become
-//! free. Where processors become busy it stays, which a later search finds out.
+//! free. Where processors become busy the bound stays too large, until a search finds that out.
 
 use crate::grid::Block;
 use crate::layout::STRIDE_MAX;
@@ -65,8 +65,8 @@ impl<'s> Scratch<'s> {
     }
 }
 
-/// Whether bounds of this occupancy are kept from search to search. With two words in a row it does
-/// not pay.
+/// Whether bounds of this occupancy are kept from search to search. With two words in a row
+/// bounds do not pay.
 #[inline]
 fn are_kept(occupancy: &Occupancy<'_>) -> bool {
     let is_wide = LONG_WORDS && occupancy.stride() > 2 && occupancy.layout().is_plane();
@@ -80,7 +80,7 @@ pub(crate) fn forget(occupancy: &Occupancy<'_>, kept: &mut [Word]) {
     }
 }
 
-/// As many bounds as the machine has rows, all as large as can be.
+/// Bounds before any search: one for each row of the machine, all as large as can be.
 fn unknown<'s>(occupancy: &Occupancy<'_>, words: &'s mut [Word]) -> &'s mut [Word] {
     let bounds = &mut words[..occupancy.layout().rows() * BOUND_WORDS];
     bounds.fill(Word::MAX);
@@ -142,8 +142,8 @@ fn raise_to(bounds: &mut Bytes, column: usize, len: u32) {
 /// The first base node in row-major order at which a submesh of these sides is free.
 ///
 /// Windows of `h` rows from the bottom. The bounds of a window are compared from its top row down;
-/// where no column is left, the next window begins right above that row. Where one is left, its
-/// words are read in the same way.
+/// where no column is left, the next window begins right above that row. Where a column is left,
+/// the words of the window are read in the same way.
 ///
 /// # Time complexity
 ///

@@ -208,7 +208,7 @@ fn start_of<I: Iterator<Item = Word>>(
         CurveFit::FirstFit => sufficient.next(),
         // The first of the least.
         CurveFit::BestFit => sufficient.min_by_key(len),
-        // None is sufficient, or none is wanted.
+        // The first of these has found no interval above; the second looks for none.
         CurveFit::SumOfSquares | CurveFit::SmallestRange => None,
     };
     let found = found.map(|run| run.start);

@@ -315,7 +315,7 @@ impl<'a> Planes<'a> {
         }
     }
 
-    /// One of the blocks becomes free.
+    /// One of the blocks given to [`Planes::new`] becomes free.
     pub(crate) fn release(&mut self, block: Block) {
         self.change(block, |free, fixed, bits| *free |= bits & !fixed);
     }
@@ -457,7 +457,7 @@ impl<'a> Planes<'a> {
                         continue;
                     }
                     if !is_inside && len == least {
-                        // Nor is there in the arcs that begin further before.
+                        // Arcs that begin further before have nothing free either.
                         break 'starts;
                     }
                     break;

@@ -316,7 +316,8 @@ fn any_maximal_in<const N: usize>(
         read(Some(bottom), above);
         let mut both = below.iter().zip(&*above);
         if both.all(|(below, row)| below & !row == 0) {
-            // All that is free from this row on is free in the row below as well.
+            // A submesh that begins at this row can begin in the row below, so it is not
+            // maximal.
             continue;
         }
         for top in bottom..rows {

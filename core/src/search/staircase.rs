@@ -165,7 +165,7 @@ impl<'a, 's> Staircase<'a, 's> {
 ///   row 0  . 1 .
 /// ```
 fn tallest(rows: &[Word], stride: usize, draft: &Draft<'_, '_>) -> u16 {
-    // In words, as all that follows.
+    // Heights here are numbers of words: rows times `stride`.
     let mut tallest = 0;
     // A bit is in the same word of all rows.
     for column in 0..stride {

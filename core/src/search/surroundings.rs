@@ -41,7 +41,7 @@ pub(crate) fn best(
     let bases = starts(occupancy, extents, scratch, draft)?;
     for (dimension, &extent) in extents.iter().enumerate() {
         if extent == grid.side(dimension) {
-            // All around a ring is one place.
+            // A box that spans a ring has one place along it.
             keep_below(layout.axis(dimension), 1, bases);
         }
     }
@@ -115,7 +115,7 @@ pub(crate) fn boundary(
 ) -> Option<u32> {
     let grid = occupancy.grid();
     let area = super::arcs::area(place);
-    // As if all neighbours were busy, of the sides at which some may be. Then the free ones are
+    // First all neighbours count, at the sides where some may be busy. Then the free neighbours are
     // subtracted.
     let mut value = 0;
     let mut sides = heapless::Vec::<(u8, u16), { 2 * crate::grid::DIMENSIONS_MAX }>::new();

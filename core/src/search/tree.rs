@@ -145,7 +145,7 @@ pub(crate) fn first_along(
         let axis = layout.axis(dimension);
         keep_least(axis, axis.side, bases, spare);
     }
-    // One node is left; none only if none was free at first.
+    // One node is left, unless no node was free at first.
     let first = first_node(bases).ok_or(NoneLeft { dimensions: 0 })?;
     Ok(layout.grid().block_at(first, |at| extents[at].into()))
 }

@@ -209,7 +209,7 @@ impl<'m> AnyStrategy<'m> {
         }
     }
 
-    /// What it was made of.
+    /// The kind of strategy that was chosen.
     pub(crate) const fn kind(&self) -> StrategyKind {
         self.kind
     }

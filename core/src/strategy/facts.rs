@@ -106,8 +106,8 @@ impl Recognizes {
 /// then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FindsAgain {
-    /// The place. The strategy is monotone: it finds a place wherever more is free than in an
-    /// occupancy in which it finds one.
+    /// The place alone. The strategy is monotone: if it finds a place in an occupancy, it also
+    /// finds one wherever more processors are free.
     Monotone,
     /// The place. Where more is free, another one may be looked for in vain.
     AtItsPlace,

@@ -293,7 +293,7 @@ impl Search<'_, '_, '_, '_> {
         let score = match self.norm {
             Norm::LInfinity => {
                 let score = core::cell::Cell::new(0);
-                // All that are missing are at least as far.
+                // The processors that are still missing are at least as far away.
                 let goes_on = |distance, missing| {
                     score.get() + u64::from(distance) * u64::from(missing) < bound
                 };
@@ -354,7 +354,7 @@ impl Search<'_, '_, '_, '_> {
             if let Some(score) = self.score(centre, bound, counts) {
                 best = Some((score, centre));
             }
-            // All candidates are the same, or none is better.
+            // If all free processors are taken, every candidate is the same; no score is below 0.
             processors < free && best.is_none_or(|(score, _)| score > 0)
         };
         match centres {

@@ -171,7 +171,7 @@ impl Partition {
         }
         let start = grid.start(self.block);
         let lower = longest.div_ceil(2);
-        // Where it begins behind the start of the whole, and how long it is.
+        // A half begins at this distance from the start of the whole, and has this length.
         let half = |from: u16, len: u16| {
             grid.encode(
                 |at| u32::from(start[at] + if at == along { from } else { 0 }),

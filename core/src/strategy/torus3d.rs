@@ -103,7 +103,7 @@ pub(super) fn place(
     let mut best: Option<(u32, Block)> = None;
     for placement in placements.iter().filter(|of| of.volume() == wanted) {
         for place in anchors(placement, grid).filter(is_free) {
-            // It counts no further than to the best one so far.
+            // The count stops where the place is no better than the best place so far.
             let most = best.map_or(u32::MAX, |(cost, _)| cost);
             let broken = larger.into_iter().flat_map(|of| anchors(of, grid));
             let broken = broken

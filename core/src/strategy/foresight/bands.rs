@@ -73,7 +73,7 @@ impl<'a> Bands<'a> {
         fixed: &'a [Word],
         memory: &'a mut [Word],
     ) -> Self {
-        // One more than rows: a block may end at the top.
+        // There is one edge more than rows, since a block may end at the top.
         let mut edges: [Word; STRIDE_MAX + 1] = [0; _];
         let mut mark = |row: u16| {
             let row = u32::from(row);
@@ -228,7 +228,8 @@ impl<'a> Bands<'a> {
     }
 
     /// The search in rows of at most 64 columns, each as one number. A quarter faster than
-    /// [`Bands::search_wide`] on a host, twice as fast on a board.
+    /// [`Bands::search_wide`] on a host. On a board it is nearly twice as fast as a search that is
+    /// generic over the number of words, and the two take 2.8 KB less flash than that one.
     fn search_narrow(
         &self,
         begins: usize,
@@ -391,7 +392,7 @@ impl<'a> Bands<'a> {
         let is_above = top == free.base.y + free.sides.h;
         let is_left = base.x == free.base.x;
         let is_right = right == free.base.x + free.sides.w;
-        // As if all neighbours were busy; then the free ones are subtracted.
+        // First all neighbours count as busy; then the free neighbours are subtracted.
         let mut contact = w * (u32::from(is_below) + u32::from(is_above))
             + h * (u32::from(is_left) + u32::from(is_right));
         if contact < least {

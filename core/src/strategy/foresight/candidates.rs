@@ -8,9 +8,9 @@ use crate::word::{Word, low_half};
 pub struct Candidate {
     /// Where.
     pub place: Block,
-    /// Its boundary value.
+    /// The boundary value of the place.
     pub contact: u32,
-    /// Its score; the largest is chosen.
+    /// The score of the place. The candidate with the largest score is chosen.
     pub score: u32,
 }
 
@@ -38,7 +38,7 @@ pub(super) const fn place_of(key: u64) -> Block {
 }
 
 impl<'a> Candidates<'a> {
-    /// None yet; there is room for `most`.
+    /// An empty list with room for `most` candidates.
     pub(super) const fn new(
         keys: &'a mut [u64],
         contacts: &'a mut [Word],

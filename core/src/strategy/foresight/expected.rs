@@ -79,9 +79,9 @@ impl Expected {
         grid.dimensions() * (longest(grid) as usize + 1) * MASK_WORDS
     }
 
-    /// As at the beginning: as many parts of each side arrived, each with each, as make no more
-    /// than 64 requests: eighths in two dimensions, quarters in three, halves from four on. Nothing
-    /// waits.
+    /// Begins with requests that stand for any others: parts of each side, each with each. Sides
+    /// have as many parts as make no more than 64 requests: eighths in two dimensions, quarters in
+    /// three, halves from four on. Nothing waits.
     pub(super) fn begin(&mut self, table: &mut [Mask]) {
         self.wanted = [None; _];
         self.next = 0;
@@ -99,7 +99,7 @@ impl Expected {
                 let side = usize::from(self.grid.side(dimension));
                 ((digit + 1) * side / parts).max(1) as u16
             });
-            // No longer than the sides, so it is a shape.
+            // No extent is longer than its side, so the extents are a shape.
             let wanted = Shape::new(&extents).ok().map(|shape| Wanted {
                 shape,
                 may_rotate: true,
@@ -114,7 +114,8 @@ impl Expected {
         self.next = (self.next + 1) % RECENT;
     }
 
-    /// The recent requests, the oldest first. Their places in the ring do not matter otherwise.
+    /// The recent requests, the oldest first. Only this order matters, not where in the ring a
+    /// request is.
     #[cfg(feature = "restore")]
     pub(super) fn recent(&self) -> impl Iterator<Item = Wanted> {
         let (later, earlier) = self.wanted[..RECENT].split_at(self.next);

@@ -178,8 +178,8 @@ impl Foresight {
         }
     }
 
-    /// As what an expected request counts: a number of processors as the first of its shapes that
-    /// fits the machine. `None` if none does.
+    /// The shape for which an expected request stands. A request for a number of processors stands
+    /// for the first of its shapes that fits the machine; `None` if no shape fits.
     fn wanted(&self, machine: Option<&Description>, request: &Request) -> Option<Wanted> {
         if !Description::BUILT {
             let (shape, may_rotate) = (request.shape, request.may_rotate());

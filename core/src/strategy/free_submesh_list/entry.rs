@@ -237,7 +237,7 @@ impl Entry {
         self.0 & VALUES
     }
 
-    /// With the area of its lanes.
+    /// The same entry, whose size now is the area of its lanes.
     #[inline]
     pub(super) fn with_area(self) -> Entry {
         let area = u64::from(self.sides().area());
@@ -246,7 +246,7 @@ impl Entry {
 
     #[inline]
     pub(super) fn sides(self) -> Sides {
-        // Both at once: there is no borrow.
+        // Both sides at once: no lane borrows from the next.
         let lens = (VALUE_MAX + 1) * LANES - self.lanes() - (self.lanes() >> (2 * LANE_BITS));
         let len = |side: u32| (lens >> (side * LANE_BITS)) as u16 & ((1 << LANE_BITS) - 1);
         Sides::new(len(LEFT), len(BELOW))
@@ -308,8 +308,8 @@ impl Limit {
         is_within(entry.0, self.0)
     }
 
-    /// Whether it admits any of these. All are looked at: which one is the first is hard to
-    /// predict.
+    /// Whether the limit admits any of these entries. All entries are looked at, since a branch at
+    /// the first admitted entry is hard to predict.
     #[inline]
     fn admits_any(self, entries: &[u64]) -> bool {
         // The sum carries into the area unless no guard bit is set.
@@ -348,7 +348,7 @@ impl Limit {
         let is_long = entries.len() > 2 * BITS;
         let mut start = 0;
         for entries in entries.chunks(BITS) {
-            // In few chunks of a long list there is one.
+            // Few chunks of a long list have an entry that is admitted.
             if !is_long || self.admits_any(entries) {
                 let mut left = self.bits(entries);
                 while left != 0 {

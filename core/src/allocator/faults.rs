@@ -1,0 +1,89 @@
+//! Faulty processors of an allocator.
+
+use super::Allocator;
+use crate::grid::Block;
+use crate::jobs::JobTable;
+use crate::machine::Description;
+use crate::outlook::held_by;
+use crate::pause::Pause;
+use crate::strategy::{OccupancyEvent, Strategy};
+
+impl<'m, S: Strategy> Allocator<'m, S> {
+    /// Marks the processors of a block of the machine as faulty: they are busy, and not given back,
+    /// until [`Allocator::clear_faulty`]. Those that are held stay held. Returns how many were not
+    /// faulty before. A block that is not within the machine changes nothing and returns 0.
+    ///
+    /// # Time complexity
+    ///
+    /// O(words) of the block; for a strategy that keeps a list, that of an allocation.
+    pub fn mark_faulty(&mut self, block: Block) -> u32 {
+        self.set_faulty(block, true, None, None)
+    }
+
+    /// Marks the processors of a block of the machine as working again. Those that are held stay
+    /// busy, as do those that are absent ([`Description::with_absent`]). Returns how many were
+    /// faulty before. A block that is not within the machine changes nothing and returns 0.
+    ///
+    /// # Time complexity
+    ///
+    /// O(words) of the machine and of the held blocks that overlap the block, and O(blocks held). A
+    /// strategy that keeps a list rebuilds it unless the block is one processor.
+    pub fn clear_faulty(&mut self, block: Block) -> u32 {
+        self.set_faulty(block, false, None, None)
+    }
+
+    /// [`Allocator::mark_faulty`] or [`Allocator::clear_faulty`]. Blocks are those of these jobs,
+    /// if there are jobs.
+    pub(crate) fn set_faulty(
+        &mut self,
+        block: Block,
+        faulty: bool,
+        jobs: Option<&JobTable<'m>>,
+        pause: Option<&Pause<'_, 'm>>,
+    ) -> u32 {
+        if !self.occupancy.grid().contains(block) {
+            return 0;
+        }
+        let before = self.occupancy.free();
+        let changed = if faulty {
+            self.occupancy.mark_faulty(block)
+        } else {
+            self.suppose_held_near(block, jobs, pause);
+            let mut changed = self.occupancy.clear_faulty(block, &self.supposed);
+            if Description::BUILT {
+                for absent in self.absent() {
+                    if self.occupancy.grid().overlap(absent, block) {
+                        changed -= self.occupancy.mark_faulty(absent);
+                    }
+                }
+            }
+            changed
+        };
+        if self.occupancy.free() != before {
+            let poll = || Pause::poll(pause, &self.occupancy, &self.pool);
+            let event = if faulty {
+                OccupancyEvent::Taken(block)
+            } else {
+                OccupancyEvent::Repaired(block)
+            };
+            self.strategy.changed(&self.occupancy, event, &poll);
+        }
+        changed
+    }
+
+    /// Supposes that all processors are free but those of held blocks that overlap this one.
+    fn suppose_held_near(
+        &mut self,
+        block: Block,
+        jobs: Option<&JobTable<'m>>,
+        pause: Option<&Pause<'_, 'm>>,
+    ) {
+        self.supposed.clear(*self.occupancy.grid(), 0);
+        for held in held_by(&self.pool, jobs) {
+            if self.occupancy.grid().overlap(held, block) {
+                self.supposed.occupy(held);
+            }
+            Pause::poll(pause, &self.occupancy, &self.pool);
+        }
+    }
+}

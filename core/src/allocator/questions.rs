@@ -1,0 +1,198 @@
+//! What an allocator would do: questions that change nothing.
+
+use super::Allocator;
+use crate::draft::Draft;
+use crate::error::Refusal;
+use crate::machine::{Description, Layouts, SliceRule, largest_box};
+use crate::message::LargestReport;
+use crate::pause::Pause;
+use crate::request::Request;
+use crate::strategy::{Contiguity, Site, Strategy};
+use crate::supposition::Supposition;
+
+impl<'m> Allocator<'m> {
+    /// The largest slice that could be placed now, and the largest free box.
+    ///
+    /// # Time complexity
+    ///
+    /// That of [`Query::Largest`](crate::Query::Largest).
+    ///
+    /// ```
+    /// use meshalloc::storage::{HeapStorage, Needs};
+    /// use meshalloc::{Allocator, Grid, Request, StrategyKind};
+    ///
+    /// let (grid, strategy) = (Grid::mesh(&[8, 8])?, StrategyKind::FirstFit);
+    /// let mut storage = HeapStorage::new(Needs::of(strategy, &grid, 10), 0);
+    /// let mut allocator = Allocator::new(storage.allocator_memory(), grid, strategy)?;
+    /// allocator.allocate(&Request::submesh(3, 8))?;
+    /// let largest = allocator.largest();
+    /// assert_eq!((largest.processors, largest.shape.unwrap().to_string()), (40, "5x8".into()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn largest(&mut self) -> LargestReport {
+        self.largest_with(None)
+    }
+
+    /// [`Allocator::largest`] with pauses.
+    pub(crate) fn largest_with(&mut self, pause: Option<&Pause<'_, 'm>>) -> LargestReport {
+        let (grid, description) = (*self.occupancy.grid(), self.strategy.description());
+        let strategy = self.strategy.kind();
+        self.occupancy.settle();
+        let poll = || Pause::poll(pause, &self.occupancy, &self.pool);
+        let block = largest_box(&self.occupancy, &poll);
+        let chips_max = description.map_or(grid.nodes(), Description::chips_max);
+        let free = self.occupancy.free().min(chips_max);
+        let counts = strategy.counts_processors();
+        // No slice is larger than what its blocks or its connected processors can have.
+        let bound = match (block, strategy.holds()) {
+            // Nothing is free, or there are too many dimensions for the shape of a number.
+            (None, _) if !counts => 0,
+            (Some(block), Contiguity::OneBlock) => grid.area(block),
+            (Some(block), Contiguity::TwoBlocks) => 2 * grid.area(block),
+            _ if strategy.lays() == SliceRule::Connected => {
+                let mut draft = Draft::new(&mut self.pool, pause, &self.occupancy);
+                let most = self.strategy.most_connected(&self.occupancy, &mut draft);
+                draft.discard();
+                most
+            }
+            _ => u32::MAX,
+        };
+        let most = free.min(bound);
+        for processors in (1..=most).rev() {
+            Pause::poll(pause, &self.occupancy, &self.pool);
+            if description.is_some_and(|description| !description.may_be_legal(processors)) {
+                continue;
+            }
+            let chips = Request::chips(processors);
+            if counts {
+                if self.would_fit(&chips, pause) {
+                    return LargestReport {
+                        processors,
+                        shape: None,
+                        block,
+                    };
+                }
+                continue;
+            }
+            for shape in Layouts::new(strategy, description, &grid).forms(&chips) {
+                Pause::poll(pause, &self.occupancy, &self.pool);
+                if self.would_fit(&Request::new(shape), pause) {
+                    return LargestReport {
+                        processors,
+                        shape: Some(shape),
+                        block,
+                    };
+                }
+            }
+        }
+        LargestReport {
+            processors: 0,
+            shape: None,
+            block,
+        }
+    }
+}
+
+impl<'m, S: Strategy> Allocator<'m, S> {
+    /// Whether the strategy would find a place for the request now; nothing changes.
+    ///
+    /// # Time complexity
+    ///
+    /// That of the strategy.
+    pub fn fits(&mut self, request: &Request) -> bool {
+        self.would_fit(request, None)
+    }
+
+    /// [`Allocator::fits`] in a search that may pause.
+    pub(crate) fn would_fit(&mut self, request: &Request, pause: Option<&Pause<'_, 'm>>) -> bool {
+        if !matches!(self.demand(request), Ok(demand) if demand <= self.occupancy.free()) {
+            return false;
+        }
+        self.occupancy.settle_for_search();
+        let mut draft = Draft::new(&mut self.pool, pause, &self.occupancy);
+        let site = Site::new(&self.occupancy).asking();
+        let fits = self.strategy.propose(&site, request, &mut draft);
+        draft.discard();
+        fits
+    }
+
+    /// Whether the request would be granted now; nothing changes.
+    ///
+    /// # Errors
+    ///
+    /// Why not: those of [`Allocator::allocate`].
+    ///
+    /// # Time complexity
+    ///
+    /// That of the strategy.
+    pub fn attempt(&mut self, request: &Request) -> Result<(), Refusal> {
+        self.attempt_with(request, None)
+    }
+
+    /// [`Allocator::attempt`] in a search that may pause.
+    pub(crate) fn attempt_with(
+        &mut self,
+        request: &Request,
+        pause: Option<&Pause<'_, 'm>>,
+    ) -> Result<(), Refusal> {
+        if self.demand(request)? > self.occupancy.free() {
+            return Err(Refusal::TooFewFree);
+        }
+        self.occupancy.settle_for_search();
+        let mut draft = Draft::new(&mut self.pool, pause, &self.occupancy);
+        let site = Site::new(&self.occupancy).asking();
+        let found = self.strategy.propose(&site, request, &mut draft);
+        let blocks = draft.finish(found)?;
+        self.pool.free(blocks);
+        Ok(())
+    }
+
+    /// A supposition: what if blocks were given back or others occupied? It begins with the present
+    /// state.
+    ///
+    /// # Time complexity
+    ///
+    /// O(words).
+    pub fn suppose(&mut self) -> Supposition<'_, 'm, S> {
+        self.occupancy.settle();
+        self.supposed.copy_of(&self.occupancy);
+        self.supposition()
+    }
+
+    /// The supposition that has been prepared.
+    fn supposition(&mut self) -> Supposition<'_, 'm, S> {
+        Supposition::new(
+            &mut self.supposed,
+            &self.occupancy,
+            &mut self.strategy,
+            &mut self.pool,
+            &self.tickets,
+        )
+    }
+
+    /// Whether this request, whose demand is known, could be granted while only absent
+    /// processors are busy. O(words), and a search.
+    ///
+    /// # Errors
+    ///
+    /// `NeverFits`.
+    #[inline(never)]
+    pub(crate) fn check_present(
+        &mut self,
+        request: &Request,
+        demand: u32,
+        pause: Option<&Pause<'_, 'm>>,
+    ) -> Result<(), Refusal> {
+        self.occupancy.settle();
+        self.supposed.clear(*self.occupancy.grid(), 0);
+        for block in self.absent() {
+            self.supposed.occupy(block);
+        }
+        let mut supposition = self.supposition().pausing(pause.copied());
+        if supposition.fits_demand(request, demand) {
+            Ok(())
+        } else {
+            Err(Refusal::NeverFits)
+        }
+    }
+}
