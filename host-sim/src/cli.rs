@@ -56,7 +56,7 @@ pub struct Cli {
     #[command(subcommand)]
     command: Command,
 
-    /// Less output: no progress and no notes; of replay the counts alone
+    /// Print no progress and no notes; replay prints only its counts
     #[arg(short, long, global = true)]
     quiet: bool,
 
@@ -93,6 +93,10 @@ const FEW: &[&str] = &[
     "draw",
     "output",
     "count",
+    "port",
+    "tcp",
+    "speed",
+    "once",
     "quiet",
 ];
 
