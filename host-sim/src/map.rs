@@ -11,13 +11,13 @@ use meshalloc::{Block, Grid, StrategyKind, Ticks};
 
 use meshalloc_sim::experiment::Experiment;
 use meshalloc_sim::history::History;
+use meshalloc_sim::layout::Plan;
 use meshalloc_sim::names::grammar::{self, Form, Kind, Value, Values, Written, param};
 use meshalloc_sim::wording::counted;
 use meshalloc_sim::workload::{JOBS_MAX, TIME_MAX, TimeUnit};
 
 pub mod colouring;
 pub mod largest;
-pub mod layout;
 mod plane;
 mod show;
 pub mod snapshot;
@@ -223,7 +223,7 @@ pub fn maps(
     let last = last.needed().saturating_sub(1) as usize;
     let description = experiment.description.as_ref();
     let description = description.map(|description| &description.description);
-    let plan = layout::Plan::of(experiment.machine, description);
+    let plan = Plan::of(experiment.machine, description);
     let maps = histories.iter().map(|history| {
         let last = || history.jobs.get(last).map_or(0, |job| job.job.arrival);
         let scene = history.at(time.unwrap_or_else(last));

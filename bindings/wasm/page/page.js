@@ -103,7 +103,7 @@ function drawPanel(canvas, run, state, view) {
   if (view.canvas === canvas && view.cursor) {
     outline(context, [places.rect(...view.cursor, 1, 1)], colours);
     if (view.corner) {
-      const marked = cellsBetween(view.corner, view.cursor, places.planes.w);
+      const marked = cellsBetween(view.corner, view.cursor, places);
       context.fillStyle = colours.accent;
       context.globalAlpha = 0.35;
       for (const [x, y] of marked) context.fillRect(...places.rect(x, y, 1, 1));
@@ -154,29 +154,26 @@ function storyOf(address) {
   };
 }
 
-/** Coordinates of a column and row, in planes of this width. */
-const coordinatesOf = ([column, row], width) => [column % width, row, Math.floor(column / width)];
-
-/** The extents of the box with these opposite corners. */
-function extentsBetween(one, other, width) {
-  const [from, to] = [one, other].map((cell) => coordinatesOf(cell, width));
-  return from.map((at, dimension) => Math.abs(at - to[dimension]) + 1);
-}
+/** The coordinates of two cells. */
+const coordinatesOf = (cells, places) =>
+  cells.map((cell) => places.meta.dimensions.map((_, at) => places.coordinate(cell, at)));
 
 /** The box with these opposite corners as a request. */
-function shapeBetween(one, other, { planes, meta }) {
-  const extents = extentsBetween(one, other, planes.w);
-  return extents.slice(0, meta.dimensions.length).join("x");
+function shapeBetween(one, other, places) {
+  const [from, to] = coordinatesOf([one, other], places);
+  return from.map((at, dimension) => Math.abs(at - to[dimension]) + 1).join("x");
 }
 
 /** Columns and rows of the box with these opposite corners. */
-function cellsBetween(one, other, width) {
-  const [from, to] = [one, other].map((cell) => coordinatesOf(cell, width));
-  const range = (at) => {
-    const low = Math.min(from[at], to[at]);
-    return Array.from({ length: Math.abs(from[at] - to[at]) + 1 }, (_, place) => low + place);
-  };
-  return range(2).flatMap((z) => range(1).flatMap((y) => range(0).map((x) => [z * width + x, y])));
+function cellsBetween(one, other, places) {
+  const [from, to] = coordinatesOf([one, other], places);
+  const { w, h } = places.planes;
+  const range = (from, count) => Array.from({ length: count }, (_, at) => from + at);
+  const cells = places.shownPlanes().flatMap(([p, q]) =>
+    range(q * h, h).flatMap((y) => range(p * w, w).map((x) => [x, y])),
+  );
+  const isWithin = (at, dimension) => (at - from[dimension]) * (at - to[dimension]) <= 0;
+  return cells.filter((cell) => coordinatesOf([cell], places)[0].every(isWithin));
 }
 
 /** The content of a column and row: the number of a job, "faulty" or "free". */

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use meshalloc::{NodeId, Occupancy};
+use meshalloc::{Block, Grid, NodeId, Occupancy};
 
 /// The most dimensions of a machine on the page.
 pub(crate) const DIMENSIONS_MAX: usize = 3;
@@ -19,6 +19,32 @@ pub struct Cuboid {
 }
 
 impl Cuboid {
+    /// The box of a block.
+    pub(crate) fn of(grid: &Grid, block: Block) -> Self {
+        let (start, extent) = (grid.start(block), grid.extent(block));
+        Cuboid {
+            start: std::array::from_fn(|at| start.get(at).map_or(0, |&at| at.into())),
+            extent: std::array::from_fn(|at| extent.get(at).map_or(1, |&len| len.into())),
+        }
+    }
+
+    /// The block of the box.
+    pub(crate) fn block(&self, grid: &Grid) -> Option<Block> {
+        let [start, extent] = [self.start, self.extent].map(|all| all.map(|at| at as u16));
+        let dimensions = grid.dimensions();
+        grid.block(&start[..dimensions], &extent[..dimensions])
+    }
+
+    /// It as text: `4x2 at 3,0`.
+    pub(crate) fn text(&self, grid: &Grid) -> String {
+        let join = |numbers: [usize; DIMENSIONS_MAX], between: &str| {
+            let numbers = numbers.iter().take(grid.dimensions());
+            let texts: Vec<String> = numbers.map(usize::to_string).collect();
+            texts.join(between)
+        };
+        format!("{} at {}", join(self.extent, "x"), join(self.start, ","))
+    }
+
     /// The number of processors.
     pub fn area(&self) -> usize {
         self.extent.iter().product()

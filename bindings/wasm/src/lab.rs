@@ -3,11 +3,12 @@
 use std::str::FromStr;
 
 use meshalloc::{Flags, Grid, NODES_MAX, NodeId, Request, Shape, StrategyKind, Ticks};
+use meshalloc_sim::layout::{Layout, ONE_ROW, Picture};
+use meshalloc_sim::names;
 use meshalloc_sim::workload::Jobs;
 
 use crate::boxes::DIMENSIONS_MAX;
 use crate::panel::{Panel, shown};
-use crate::picture::{Picture, node_at, node_text};
 use crate::report::{Means, PanelReport, Report, Results};
 use crate::rules::rule;
 use crate::settings::{SECOND, Settings};
@@ -105,6 +106,7 @@ struct Place {
 /// A machine under several strategies, which get the same requests.
 pub struct Lab {
     settings: Settings,
+    layout: Layout,
     places: Vec<Place>,
     now: Ticks,
     /// The processors that are faulty.
@@ -160,6 +162,7 @@ impl Lab {
         });
         Ok(Lab {
             settings,
+            layout: Layout::new(grid, ONE_ROW, 1),
             places: places.collect::<Result<_, String>>()?,
             now: 0,
             faulty: Vec::new(),
@@ -214,7 +217,7 @@ impl Lab {
             &Command::Fault(column, row) => {
                 let machine = self.settings.machine;
                 let none = || format!("no processor in column {column}, row {row}");
-                let node = node_at(&machine, column, row).ok_or_else(none)?;
+                let node = self.layout.node(column, row).ok_or_else(none)?;
                 let unit = machine.unit(node).ok_or_else(none)?;
                 let was_faulty = self.faulty.contains(&node);
                 for panel in self.panels() {
@@ -347,18 +350,18 @@ impl Lab {
         let serves = |kind: &StrategyKind| kind.serves().includes(&machine);
         let choices = StrategyKind::built().filter(serves).map(StrategyKind::name);
         let choices = choices.collect();
-        let [w, h] = [0, 1].map(|at| machine.sides().get(at).map_or(1, |&side| side.into()));
-        let faulty = self.faulty.iter().map(|&NodeId(node)| {
-            let node = node as usize;
-            [node / (w * h) * w + node % w, node / w % h]
+        let faulty = self.faulty.iter().map(|&node| {
+            let (column, row) = self.layout.place(node);
+            [column, row]
         });
         let faulty = faulty.collect();
         let ends = self.panels().next();
         let (points, end) = ends.map_or((0, 0), |panel| panel.history().end());
         let (results, arrived) = (self.results(), self.arrived());
+        let layout = &self.layout;
         let panels = self.places.iter_mut().map(|place| {
             let (run, error) = match &mut place.panel {
-                Ok(panel) => (Some(panel.report()), None),
+                Ok(panel) => (Some(panel.report(layout)), None),
                 Err(error) => (None, Some(error.clone())),
             };
             PanelReport {
@@ -371,7 +374,7 @@ impl Lab {
         Report {
             machine: machine.to_string(),
             nodes: machine.nodes(),
-            picture: Picture::new(&machine),
+            picture: Picture::from(layout),
             choices,
             now: self.now,
             points,
@@ -384,6 +387,14 @@ impl Lab {
             panels: panels.collect(),
         }
     }
+}
+
+/// The coordinates of a processor as text.
+fn node_text(grid: &Grid, node: NodeId) -> String {
+    let coordinates = grid.coordinates(node);
+    let numbered = coordinates.iter().flat_map(|at| at.iter()).enumerate();
+    let texts = numbered.map(|(number, at)| format!("{} = {at}", names::dimension(*grid, number)));
+    texts.collect::<Vec<_>>().join(", ")
 }
 
 /// The text in the form in which the core reads sides: `4 X 3` is `4x3`.

@@ -6,7 +6,6 @@ mod exports;
 mod history;
 mod lab;
 mod panel;
-mod picture;
 mod plain;
 mod report;
 mod rules;

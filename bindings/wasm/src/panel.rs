@@ -8,15 +8,15 @@ use meshalloc::{
     Block, Controller, EventKind, JobId, Refusal, Request, Strategy, StrategyKind, Ticks,
 };
 use meshalloc_sim::backend::{GrowingStorage, InProcess, room};
+use meshalloc_sim::layout::Layout;
 use meshalloc_sim::simulation::{
     FixedService, Measured, Observer, Run, RunResult, Seen, SimulationError,
 };
 use meshalloc_sim::workload::{JOBS_MAX, Jobs};
 use self_cell::{MutBorrow, self_cell};
 
-use crate::boxes::maximal_boxes;
+use crate::boxes::{Cuboid, maximal_boxes};
 use crate::history::{History, Levels};
-use crate::picture::{cuboid, cuboid_text, rects};
 use crate::plain::Plain;
 use crate::report::{Numbers, Pieces, RunReport, WaitingJob};
 use crate::settings::Settings;
@@ -179,7 +179,7 @@ impl Panel {
                 {
                     let (job, processors) = (shown(event.job.0), event.processors);
                     messages.push(match blocks_total {
-                        1 => format!("job {job} gets {}", cuboid_text(grid, &cuboid(grid, block))),
+                        1 => format!("job {job} gets {}", Cuboid::of(grid, block).text(grid)),
                         n => format!("job {job} gets {processors} processors in {n} blocks"),
                     });
                 }
@@ -339,10 +339,14 @@ impl Panel {
     }
 
     /// The state for the page. The messages are forgotten.
-    pub(crate) fn report(&mut self) -> RunReport {
+    pub(crate) fn report(&mut self, layout: &Layout) -> RunReport {
         let messages = std::mem::take(&mut self.log.0.borrow_mut().messages);
         let (levels, blocked) = (self.levels(), self.blocked());
         let over_time = [0, 1, 2].map(|level| self.history.samples(level));
+        let rects = |block: Block| {
+            let rects = layout.rectangles(block).into_iter();
+            rects.map(|rect| rect.numbers())
+        };
         self.with(|run| {
             let controller = run.backend().controller();
             let grid = controller.machine();
@@ -351,7 +355,7 @@ impl Panel {
             for job in controller.jobs().running() {
                 numbers.push(shown(job.id().0));
                 let blocks = controller.blocks(job);
-                jobs.push(blocks.flat_map(|block| rects(grid, &cuboid(grid, block))));
+                jobs.push(blocks.flat_map(rects));
             }
             let queue = controller.jobs().queue();
             let waiting = queue.slots().map(|slot| {
@@ -367,7 +371,7 @@ impl Panel {
             let all = maximal_boxes(controller.occupancy());
             let mut boxes = Pieces::default();
             for one in all.iter().take(BOXES_MAX) {
-                boxes.push(rects(grid, one).into_iter());
+                boxes.push(one.block(grid).into_iter().flat_map(rects));
             }
             RunReport {
                 numbers,
@@ -376,7 +380,7 @@ impl Panel {
                 blocked: blocked.map(|refusal| refusal.to_string()),
                 boxes,
                 boxes_total: all.len(),
-                largest: all.first().map(|one| cuboid_text(grid, one)),
+                largest: all.first().map(|one| one.text(grid)),
                 statistics: Numbers {
                     waiting: run.waiting(),
                     ..controller.view().statistics().into()

@@ -1,11 +1,14 @@
 //! What the page learns after a command, as JSON.
 
 use meshalloc::{Statistics, Ticks};
+use meshalloc_sim::layout::Picture;
 use meshalloc_sim::metrics::{Metric, RunValues};
 use serde::Serialize;
 
 use crate::history::Levels;
-use crate::picture::{Picture, Rect};
+
+/// The first column and row of a rectangle, and the numbers of both.
+type Rect = [usize; 4];
 
 /// Lists of rectangles, one after another.
 #[derive(Clone, Debug, Serialize)]

@@ -14,6 +14,7 @@
 //! - [`experiment`]: several strategies, replicated, with the [`statistics`] of it;
 //! - [`situation`]: why jobs wait on a controller, and what would let them in;
 //! - [`history`]: one run, job by job; [`processors`] and [`dispersal`] of what a job holds;
+//! - [`layout`]: where processors are in a picture;
 //! - [`parameters`]: settings in a few words; [`names`], [`wording`], [`time`], [`input`]: values
 //!   as text, units, and files that are read.
 
@@ -28,6 +29,7 @@ pub mod failures;
 pub mod history;
 pub mod input;
 pub mod io;
+pub mod layout;
 pub mod machine;
 pub mod metrics;
 pub mod names;

@@ -6,8 +6,8 @@
 
 use std::collections::BTreeSet;
 
-use super::layout::{Layout, ONE_ROW};
 use super::snapshot::{Owner, Snapshot};
+use meshalloc_sim::layout::{Layout, ONE_ROW};
 
 /// Colours that people with any colour vision can tell apart (M. Okabe and K. Ito, Color Universal
 /// Design, 2008), but black and white, which stand for something else here.

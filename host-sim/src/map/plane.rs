@@ -2,8 +2,8 @@
 
 use meshalloc::{Block, Grid, NodeId};
 
-use super::layout::Plan;
 use super::snapshot::{MapJob, Snapshot};
+use meshalloc_sim::layout::Plan;
 
 /// Whether a block of this start and extent has a coordinate, on a side that it may go around.
 fn has(start: u16, extent: u16, side: u16, at: u16) -> bool {
@@ -62,7 +62,7 @@ mod tests {
     use meshalloc::JobId;
 
     use super::*;
-    use crate::map::layout::{Layout, ONE_ROW};
+    use meshalloc_sim::layout::{Layout, ONE_ROW};
 
     #[test]
     fn a_plane_has_the_owners_of_its_processors() {

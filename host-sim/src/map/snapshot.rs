@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use meshalloc::{Block, JobId, NodeId, Query};
 
 use super::largest;
-use super::layout::{Layout, ONE_ROW, Plan};
 use meshalloc_sim::backend::Backend;
 use meshalloc_sim::history::Scene;
+use meshalloc_sim::layout::{Layout, ONE_ROW, Plan};
 use meshalloc_sim::simulation::SimulationError;
 use meshalloc_sim::situation::{self, Situation};
 

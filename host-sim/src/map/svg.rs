@@ -9,8 +9,8 @@
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::layout::Plan;
 use axes::Margins;
+use meshalloc_sim::layout::Plan;
 use meshalloc_sim::wording::Number;
 pub use place::Place;
 

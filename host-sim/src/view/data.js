@@ -15,6 +15,9 @@ async function load() {
   const packed = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
   const lists = await new Response(stream).json();
+  // These are the same in all runs.
+  const { dimensions, wraps, highFirst } = meta.runs[0].picture;
+  Object.assign(meta, { dimensions, wraps, highFirst });
   const jobs = readJobs(lists.jobs);
   const runs = meta.runs.map((about, at) => readRun(lists.runs[at], about, jobs, meta));
   return { meta, jobs, runs };
@@ -73,7 +76,7 @@ function readRun(lists, about, jobs, meta) {
   run.failures = lists.failures && readFailures(lists.failures);
   run.keys = keys(run);
   // The machine as it is drawn for this run: with its cubes only if switches join them.
-  run.meta = { ...meta, digits: about.digits, cube: about.cube };
+  run.meta = { ...meta, ...about.picture };
   run.colour = coloursOf(run);
   return run;
 }

@@ -15,11 +15,10 @@ use meshalloc::{Block, Description, Flags, Grid, Slice, SliceRule, Ticks};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::map::layout::{Layout, ONE_ROW, Plan, Rect};
 use meshalloc_sim::experiment::{Experiment, StrategyResult};
 use meshalloc_sim::history::{History, Means, PastJob, Stretch};
+use meshalloc_sim::layout::{Layout, ONE_ROW, Picture, Plan};
 use meshalloc_sim::metrics::Metric;
-use meshalloc_sim::names;
 use meshalloc_sim::workload::Workload;
 
 const POINTS: usize = 1200;
@@ -92,9 +91,8 @@ struct Areas {
 impl Areas {
     fn push(&mut self, blocks: &[Block], layout: &Layout) {
         let before = self.rects.len();
-        for Rect { x, y } in blocks.iter().flat_map(|&block| layout.rectangles(block)) {
-            self.rects.extend([x.start, y.start, x.len(), y.len()]);
-        }
+        let rects = blocks.iter().flat_map(|&block| layout.rectangles(block));
+        self.rects.extend(rects.flat_map(|rect| rect.numbers()));
         self.counts.push((self.rects.len() - before) / 4);
     }
 }
@@ -141,16 +139,9 @@ pub(super) fn data(experiment: &Experiment, histories: &[History]) -> Data {
         .zip(layouts.iter().zip(&slices));
     let runs = runs.map(|((history, result), (layout, slices))| {
         let mut run = run(history, result, slices, end);
-        run["digits"] = digits(layout);
-        run["cube"] = json!(layout.plan.cube.map(|cube| cube.to_vec()));
+        run["picture"] = json!(Picture::from(layout));
         run
     });
-    let wraps = (0..machine.dimensions()).map(|dimension| machine.wraps(dimension));
-    let dimensions = machine
-        .sides()
-        .iter()
-        .enumerate()
-        .map(|(number, side)| json!({"name": names::dimension(machine, number), "side": side}));
     let unit = experiment.workload.time_unit();
     let meta = json!({
         "nodes": machine.nodes(),
@@ -158,9 +149,6 @@ pub(super) fn data(experiment: &Experiment, histories: &[History]) -> Data {
         "ticks": unit.ticks_each(),
         "end": end,
         "points": POINTS,
-        "wraps": wraps.collect::<Vec<_>>(),
-        "dimensions": dimensions.collect::<Vec<_>>(),
-        "highFirst": machine.is_written_high_first(),
         "jobs": jobs.len(),
         // Null if nothing fails.
         "restart": experiment.failures.as_ref().map(|failures| failures.restart.to_string()),
@@ -175,20 +163,6 @@ pub(super) fn data(experiment: &Experiment, histories: &[History]) -> Data {
         meta: meta.to_string().replace('<', "\\u003c"),
         lists: STANDARD.encode(written.expect("a vector takes all bytes")),
     }
-}
-
-/// The digits of coordinates along both sides of a picture.
-fn digits(layout: &Layout) -> Value {
-    let digits = layout.digits().map(|(digit, is_up)| {
-        json!({
-            "dimension": digit.number,
-            "side": digit.side,
-            "step": digit.step,
-            "descends": digit.descends,
-            "isUp": is_up,
-        })
-    });
-    digits.collect()
 }
 
 /// A time in which a job runs, or a job that never started.

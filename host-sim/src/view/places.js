@@ -1,11 +1,11 @@
 "use strict";
 // The places of a machine's processors in a picture.
 //
-// The histories name processors by column and row over all planes (map/layout.rs). Along each axis
-// these consist of digits of coordinates; the first digit is the column or row within a plane. Here
-// a row of planes that is too long for the width of the picture is broken into several, or one
-// layer of the machine is shown alone. The text above a plane has its coordinates in the dimensions
-// beyond the second, the text above a cube its number.
+// The histories name processors by column and row over all planes, as meshalloc-sim lays them out
+// (layout.rs). Along each axis these consist of digits of coordinates; the first digit is the
+// column or row within a plane. Here a row of planes that is too long for the width of the picture
+// is broken into several, or one layer of the machine is shown alone. The text above a plane has
+// its coordinates in the dimensions beyond the second, the text above a cube its number.
 
 /** Gaps between planes, in processors. */
 const GAP = 0.7;

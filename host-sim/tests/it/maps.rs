@@ -3,13 +3,13 @@ use meshalloc::{
     Submesh,
 };
 use meshalloc_host_sim::map::colouring::{self, PALETTE};
-use meshalloc_host_sim::map::layout::{Layout, ONE_ROW};
 use meshalloc_host_sim::map::snapshot::Owner;
 use meshalloc_host_sim::map::terminal::{self, Look};
 use meshalloc_host_sim::map::{Map, MapJob, MapMoment, Plot, Snapshot, maps, svg};
 use meshalloc_sim::backend::{Backends, InProcessBackends};
 use meshalloc_sim::experiment::Experiment;
 use meshalloc_sim::history::{self, History};
+use meshalloc_sim::layout::{Layout, ONE_ROW};
 use meshalloc_sim::workload::{
     Rate, Requests, ServiceDistribution, SideDistribution, SideRange, Synthetic, TimeUnit, Workload,
 };

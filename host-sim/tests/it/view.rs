@@ -162,7 +162,7 @@ fn a_run_in_which_no_time_passes_ends_at_0() {
     let dimensions = serde_json::json!([
         {"name": "x", "side": 8}, {"name": "y", "side": 8}, {"name": "z", "side": 8}
     ]);
-    assert_eq!(meta["dimensions"], dimensions);
+    assert_eq!(meta["runs"][0]["picture"]["dimensions"], dimensions);
 }
 
 /// The signs on the buttons are drawn; the rest is in every font.

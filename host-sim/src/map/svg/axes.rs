@@ -6,9 +6,9 @@ use std::ops::Range;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
-use super::super::layout::{Axis, Dimension, Heading, Rect};
 use super::place::{HEADING, Place};
 use super::{Area, Drawn, Label, PIXEL, THIN, stroke, units};
+use meshalloc_sim::layout::{Axis, Dimension, Heading, Rect};
 
 // Lengths are in pixels.
 

@@ -7,10 +7,10 @@ use plotters::style::text_anchor::HPos;
 
 use super::super::Map;
 use super::super::colouring::{self, PALETTE};
-use super::super::layout::{Heading, Plan, Rect};
 use super::parts::{Parts, ink_on};
 use super::place::Place;
 use super::{Area, ColourScale, Content, Drawn, Label, axes, units};
+use meshalloc_sim::layout::{Heading, Plan, Rect};
 
 impl Content for Map {
     const TITLE: &'static str = "Who holds which processors";

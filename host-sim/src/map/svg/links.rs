@@ -7,9 +7,9 @@
 use meshalloc::{Grid, NodeId};
 use plotters::prelude::*;
 
-use super::super::layout::{Plan, Rect};
 use super::place::Place;
 use super::{Area, ColourScale, Content, Drawn, THIN, axes, stroke, units};
+use meshalloc_sim::layout::{Plan, Rect};
 use meshalloc_sim::names;
 use meshalloc_sim::network::Link;
 

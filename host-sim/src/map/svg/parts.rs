@@ -7,10 +7,10 @@ use meshalloc::Block;
 use plotters::prelude::*;
 
 use super::super::colouring;
-use super::super::layout::{Heading, Layout, Rect};
 use super::super::snapshot::{Owner, Owners};
 use super::place::Place;
 use super::{Area, Drawn, THIN, stroke, units};
+use meshalloc_sim::layout::{Heading, Layout, Rect};
 
 // Lengths are in pixels.
 

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::super::layout::{Axis, Layout, ONE_ROW, Plan, Rect};
 use super::units;
+use meshalloc_sim::layout::{Axis, Layout, ONE_ROW, Plan, Rect};
 
 /// The longer side of a machine in pixels, without gaps.
 const SIDE: f64 = 400.0;

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::super::layout::{Axis, Dimension, Heading, Layout, ONE_ROW, Plan};
+use meshalloc_sim::layout::{Axis, Dimension, Heading, Layout, ONE_ROW, Plan};
 
 /// Characters left of a map at the least: row numbers and frame.
 const LEFT: usize = 5;

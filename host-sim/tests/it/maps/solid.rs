@@ -1,8 +1,8 @@
 //! Maps of three dimensions: planes in several rows, and cubes.
 
 use meshalloc::{Block, Grid, JobId, Tuple};
-use meshalloc_host_sim::map::layout::Plan;
 use meshalloc_host_sim::map::{MapJob, Snapshot};
+use meshalloc_sim::layout::Plan;
 
 use super::*;
 

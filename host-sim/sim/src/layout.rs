@@ -33,7 +33,15 @@ use std::ops::Range;
 
 use meshalloc::{Block, Description, Grid, NodeId, Tuple};
 
-use meshalloc_sim::names;
+use crate::names;
+
+mod axis;
+mod picture;
+#[cfg(test)]
+mod tests;
+
+pub use axis::{Axis, Dimension};
+pub use picture::Picture;
 
 /// A machine as it is drawn, with its cubes if switches join cubes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,62 +98,6 @@ pub struct Layout {
     headed: Option<[usize; 2]>,
 }
 
-/// Digits of a coordinate along one side of a picture: the whole coordinate, or a part of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Dimension {
-    /// The number of the dimension.
-    pub number: usize,
-    /// What it is called.
-    pub name: String,
-    /// How many digits there are.
-    pub side: usize,
-    /// How many processors along this side of the picture have the same digit, one after another.
-    pub stride: usize,
-    /// How far apart the coordinates of two digits next to each other are.
-    pub step: usize,
-    /// Whether the digits descend.
-    pub descends: bool,
-}
-
-impl Dimension {
-    /// What the digit of a column or row contributes to the coordinate in this dimension.
-    pub fn coordinate(&self, at: usize) -> usize {
-        self.step * self.directed(at / self.stride % self.side)
-    }
-
-    /// The first column or row at which a coordinate has its digit.
-    fn begin(&self, coordinate: usize) -> usize {
-        self.stride * self.directed(coordinate / self.step % self.side)
-    }
-
-    /// A digit of a coordinate by its place along the axis, and the other way round.
-    fn directed(&self, digit: usize) -> usize {
-        if self.descends {
-            self.side - 1 - digit
-        } else {
-            digit
-        }
-    }
-
-    /// What the digit of a coordinate contributes to it.
-    fn part(&self, coordinate: usize) -> usize {
-        self.step * (coordinate / self.step % self.side)
-    }
-}
-
-/// The processors along one side of a picture.
-#[derive(Clone, Debug)]
-pub struct Axis {
-    /// The digits along this axis, those that change first at the beginning.
-    digits: Vec<Dimension>,
-    /// The dimensions with numbers along this axis.
-    dimensions: Vec<Dimension>,
-    /// For each dimension with digits here its number, and what they contribute at each processor.
-    parts: Vec<(usize, Vec<usize>)>,
-    /// For each processor how wide the gaps before it are together, in units of the least gap.
-    gaps: Vec<usize>,
-}
-
 /// A rectangle of processors without a gap in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rect {
@@ -162,6 +114,11 @@ impl Rect {
             x: x..x + 1,
             y: y..y + 1,
         }
+    }
+
+    /// Its first column and row, and the numbers of both, as the scripts of pages read it.
+    pub fn numbers(&self) -> [usize; 4] {
+        [self.x.start, self.y.start, self.x.len(), self.y.len()]
     }
 }
 
@@ -302,6 +259,14 @@ impl Layout {
     pub fn has(&self, x: usize, y: usize) -> bool {
         let mut sides = self.plan.machine.sides().iter().enumerate();
         sides.all(|(number, &side)| self.coordinate(number, x, y) < usize::from(side))
+    }
+
+    /// The processor in this column and row, if there is one.
+    pub fn node(&self, x: usize, y: usize) -> Option<NodeId> {
+        let is_within = x < self.across.len() && y < self.up.len();
+        let dimensions = 0..self.plan.machine.dimensions();
+        let at = dimensions.map(|number| self.coordinate(number, x, y) as u16);
+        is_within.then(|| self.plan.machine.node(&at.collect::<Vec<_>>()))?
     }
 
     /// The coordinate in a dimension that a column and a row stand for.
@@ -465,311 +430,5 @@ impl Layout {
             .flat_map(|y| columns.iter().map(|x| (x.clone(), y.clone())));
         let planes = planes.filter(|(x, y)| self.has(x.start, y.start));
         planes.map(|(x, y)| Rect { x, y }).collect()
-    }
-}
-
-impl Axis {
-    fn new(digits: Vec<Dimension>, dimensions: Vec<Dimension>, finest: usize) -> Axis {
-        let len = digits.iter().map(|digit| digit.side).product();
-        let mut parts: Vec<(usize, Vec<usize>)> = Vec::new();
-        for digit in &digits {
-            let place = parts.iter().position(|(number, _)| *number == digit.number);
-            let place = place.unwrap_or_else(|| {
-                parts.push((digit.number, vec![0; len]));
-                parts.len() - 1
-            });
-            for (at, part) in parts[place].1.iter_mut().enumerate() {
-                *part += digit.coordinate(at);
-            }
-        }
-        let mut before = 0;
-        let gaps = (0..len).map(|at| {
-            before += (level(&digits, at) + 1).saturating_sub(finest.max(1));
-            before
-        });
-        Axis {
-            gaps: gaps.collect(),
-            digits,
-            dimensions,
-            parts,
-        }
-    }
-
-    /// The number of processors.
-    #[expect(clippy::len_without_is_empty, reason = "there is a processor at least")]
-    pub fn len(&self) -> usize {
-        self.gaps.len()
-    }
-
-    /// The dimensions whose coordinates stand along this axis, the lowest first; none in a picture
-    /// that is a single plane with columns and rows.
-    pub fn dimensions(&self) -> &[Dimension] {
-        &self.dimensions
-    }
-
-    /// One more than the levels at which there may be gaps.
-    pub fn levels(&self) -> usize {
-        self.digits.len()
-    }
-
-    /// How many processors have no gap from the level `finest` on between them.
-    pub fn together(&self, finest: usize) -> usize {
-        let digit = self.digits.get(finest - 1);
-        digit.map_or(1, |digit| digit.stride * digit.side)
-    }
-
-    /// What a column or row contributes to the coordinate in a dimension.
-    pub fn part(&self, number: usize, at: usize) -> usize {
-        let part = self.parts.iter().find(|(of, _)| *of == number);
-        part.map_or(0, |(_, parts)| parts[at])
-    }
-
-    /// How wide all gaps before this processor are together, in units of the least.
-    pub fn gaps_before(&self, at: usize) -> usize {
-        self.gaps[at]
-    }
-
-    /// How wide all gaps are together, in units of the least.
-    pub fn gaps(&self) -> usize {
-        self.gaps.last().copied().unwrap_or(0)
-    }
-
-    /// The processors between gaps.
-    pub fn stretches(&self) -> Vec<Range<usize>> {
-        self.runs(0..self.len(), |_| true)
-    }
-
-    /// The processors whose coordinates are within a block.
-    fn within(&self, sides: &[u16], start: &[u16], extent: &[u16]) -> Vec<Range<usize>> {
-        // A block of extent 1 is where the digits here are those of its start.
-        let start: Vec<usize> = (0..sides.len())
-            .map(|number| {
-                let from = usize::from(start[number]);
-                if extent[number] > 1 {
-                    return from;
-                }
-                let digits = self.digits.iter().filter(|digit| digit.number == number);
-                digits.map(|digit| digit.part(from)).sum()
-            })
-            .collect();
-        self.runs(0..self.len(), |at| {
-            self.parts.iter().all(|(number, parts)| {
-                let side = usize::from(sides[*number]);
-                match usize::from(extent[*number]) {
-                    1 => parts[at] == start[*number],
-                    extent => (parts[at] + side - start[*number]) % side < extent,
-                }
-            })
-        })
-    }
-
-    /// The longest runs within `range` for which it holds, each without a gap.
-    pub fn runs(&self, range: Range<usize>, holds: impl Fn(usize) -> bool) -> Vec<Range<usize>> {
-        let mut runs: Vec<Range<usize>> = Vec::new();
-        for at in range.filter(|&at| holds(at)) {
-            match runs.last_mut() {
-                Some(run) if run.end == at && self.gaps[run.start] == self.gaps[at] => run.end += 1,
-                _ => runs.push(at..at + 1),
-            }
-        }
-        runs
-    }
-}
-
-/// How many digits begin anew at this place of an axis: the level of the gap before it.
-fn level(digits: &[Dimension], at: usize) -> usize {
-    let ends = |digit: &&Dimension| at.is_multiple_of(digit.stride * digit.side);
-    match at {
-        0 => 0,
-        _ => digits.iter().take_while(ends).count(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use meshalloc::Cube;
-
-    use super::*;
-
-    fn cube(k: u16, n: u8) -> Grid {
-        Cube::new(k, n).unwrap().into()
-    }
-
-    #[test]
-    fn dimensions_go_right_and_up_in_turn() {
-        let grid = |sides: &[u16]| Grid::mesh(sides).unwrap();
-        for (machine, size) in [
-            (cube(4, 1), (4, 1)),
-            (cube(5, 2), (5, 5)),
-            (cube(4, 3), (16, 4)),
-            (cube(3, 4), (9, 9)),
-            (cube(2, 12), (64, 64)),
-            (cube(2, 5), (8, 4)),
-            (grid(&[6, 4]), (6, 4)),
-            (grid(&[7]), (7, 1)),
-            (grid(&[3, 4, 2, 1, 5]), (30, 4)),
-        ] {
-            let layout = Layout::new(machine, ONE_ROW, 1);
-            assert_eq!((layout.across.len(), layout.up.len()), size);
-            let mut seen = vec![false; size.0 * size.1];
-            for node in (0..machine.nodes()).map(NodeId) {
-                let (x, y) = layout.place(node);
-                assert!(!std::mem::replace(&mut seen[y * size.0 + x], true));
-                let coordinates = machine.coordinates(node).unwrap();
-                for (axis, at) in [(&layout.across, x), (&layout.up, y)] {
-                    for digit in &axis.digits {
-                        let expected = usize::from(coordinates[digit.number]);
-                        assert_eq!(digit.coordinate(at), expected);
-                    }
-                }
-            }
-        }
-        let layout = Layout::new(grid(&[6, 4]), ONE_ROW, 1);
-        assert_eq!(layout.place(NodeId(6 * 3 + 2)), (2, 3));
-        assert_eq!(layout.planes(), [Rect { x: 0..6, y: 0..4 }]);
-    }
-
-    #[test]
-    fn gaps_grow_with_the_level() {
-        let axis = Layout::new(cube(2, 6), ONE_ROW, 1).across;
-        assert_eq!(axis.gaps, [0, 0, 1, 1, 3, 3, 4, 4]);
-        assert_eq!(axis.stretches(), [0..2, 2..4, 4..6, 6..8]);
-        let axis = Layout::new(cube(2, 6), ONE_ROW, 2).across;
-        assert_eq!(axis.gaps, [0, 0, 0, 0, 1, 1, 1, 1]);
-        assert_eq!(axis.stretches(), [0..4, 4..8]);
-        let axis = Layout::new(cube(2, 6), ONE_ROW, 3).across;
-        assert_eq!((axis.gaps(), axis.stretches().len()), (0, 1));
-        let axis = Layout::new(Grid::mesh(&[3, 9, 2]).unwrap(), ONE_ROW, 1).across;
-        assert_eq!(axis.stretches(), [0..3, 3..6]);
-    }
-
-    /// Every block of the machine.
-    fn blocks(machine: Grid) -> Vec<Block> {
-        let nodes = || (0..machine.nodes()).map(NodeId);
-        let pairs = nodes().flat_map(|first| nodes().map(move |last| (first, last)));
-        let blocks = pairs.filter_map(|(first, extent)| {
-            let mut extent = machine.coordinates(extent)?;
-            extent.iter_mut().for_each(|extent| *extent += 1);
-            machine.block(&machine.coordinates(first)?, &extent)
-        });
-        blocks.collect()
-    }
-
-    #[test]
-    fn rectangles_have_the_nodes_of_their_block() {
-        let grid = |sides: &[u16]| Grid::torus(sides).unwrap();
-        let cubes = |sides: &[u16], cube: &[u16]| Plan {
-            machine: grid(sides),
-            cube: Tuple::from_slice(cube),
-        };
-        for (plan, columns) in [
-            (cube(4, 3).into(), ONE_ROW),
-            (cube(4, 3).into(), 3),
-            (cube(5, 2).into(), ONE_ROW),
-            (cube(2, 6).into(), 2),
-            (cube(7, 1).into(), ONE_ROW),
-            (Grid::mesh(&[4, 3, 3]).unwrap().into(), 2),
-            (grid(&[2, 3, 7]).into(), 3),
-            (Grid::new(&[3, 2, 4, 2], 0b0101).unwrap().into(), ONE_ROW),
-            (cubes(&[4, 4, 4], &[2, 2, 4]), ONE_ROW),
-            (cubes(&[4, 2, 6], &[2, 2, 2]), 2),
-            (cubes(&[2, 4, 6], &[2, 2, 3]), 1),
-            (cubes(&[6, 4], &[3, 2]), ONE_ROW),
-            (cubes(&[4, 2, 2, 2], &[2, 1, 2, 2]), ONE_ROW),
-        ] {
-            let machine = plan.machine;
-            for block in blocks(machine).into_iter().step_by(7) {
-                for finest in 1..3 {
-                    let layout = Layout::new(plan, columns, finest);
-                    let rectangles = layout.rectangles(block);
-                    for node in (0..machine.nodes()).map(NodeId) {
-                        let (x, y) = layout.place(node);
-                        assert!(layout.has(x, y));
-                        let holding = rectangles
-                            .iter()
-                            .filter(|rect| rect.x.contains(&x) && rect.y.contains(&y));
-                        let times = usize::from(machine.holds(block, node));
-                        assert_eq!(holding.count(), times, "{} {node}", machine.place(block));
-                    }
-                    for rect in &rectangles {
-                        let gaps = |axis: &Axis, range: &Range<usize>| {
-                            axis.gaps_before(range.end - 1) - axis.gaps_before(range.start)
-                        };
-                        assert_eq!(gaps(&layout.across, &rect.x), 0);
-                        assert_eq!(gaps(&layout.up, &rect.y), 0);
-                    }
-                    // Each plane has its processors, and no place has two.
-                    let mut places: Vec<_> = (0..machine.nodes())
-                        .map(|node| layout.place(NodeId(node)))
-                        .collect();
-                    places.sort_unstable();
-                    places.dedup();
-                    let area = |rect: &Rect| rect.x.len() * rect.y.len();
-                    let planes: usize = layout.planes().iter().map(area).sum();
-                    assert_eq!(
-                        (planes, places.len() as u32),
-                        (places.len(), machine.nodes())
-                    );
-                }
-            }
-        }
-    }
-
-    /// The numbers above planes, with their columns and rows.
-    fn headings(plan: Plan, columns: usize) -> Vec<(String, usize, usize)> {
-        let headings = Layout::new(plan, columns, 1).headings().into_iter();
-        let headings = headings.map(|Heading { name, number, over }| {
-            (format!("{name} {number}"), over.x.start, over.y.start)
-        });
-        headings.collect()
-    }
-
-    #[test]
-    fn planes_in_several_rows_begin_at_the_upper_left() {
-        let machine = Grid::mesh(&[3, 2, 5]).unwrap();
-        let expected = [
-            ("z = 3", 0, 0),
-            ("z = 4", 3, 0),
-            ("z = 0", 0, 2),
-            ("z = 1", 3, 2),
-            ("z = 2", 6, 2),
-        ];
-        let expected = expected.map(|(text, x, y)| (text.to_owned(), x, y));
-        assert_eq!(headings(machine.into(), 3), expected);
-        let layout = Layout::new(machine, 3, 1);
-        assert_eq!(layout.planes().len(), 5);
-        assert!(layout.has(5, 1) && !layout.has(6, 1) && layout.has(6, 2));
-        // x = 1, y = 1, z = 4.
-        assert_eq!(layout.place(NodeId(4 * 6 + 3 + 1)), (4, 1));
-        // Four dimensions have rows of planes already.
-        let machine = Grid::mesh(&[3, 2, 5, 2]).unwrap();
-        assert_eq!(Layout::new(machine, 3, 1).across.len(), 15);
-    }
-
-    #[test]
-    fn cubes_are_grids_of_planes() {
-        let plan = Plan {
-            machine: Grid::torus(&[8, 8, 8]).unwrap(),
-            cube: Tuple::from_slice(&[4, 4, 4]),
-        };
-        let expected = [
-            ("cube 0", 0, 0),
-            ("cube 1", 8, 0),
-            ("cube 4", 16, 0),
-            ("cube 5", 24, 0),
-            ("cube 2", 0, 8),
-            ("cube 3", 8, 8),
-            ("cube 6", 16, 8),
-            ("cube 7", 24, 8),
-        ];
-        let expected = expected.map(|(text, x, y)| (text.to_owned(), x, y));
-        assert_eq!(headings(plan, ONE_ROW), expected);
-        let layout = Layout::new(plan, ONE_ROW, 1);
-        let place = |at: [u16; 3]| layout.place(plan.machine.node(&at).unwrap());
-        // The planes of a cube: 0 and 1 above 2 and 3.
-        assert_eq!(place([1, 2, 0]), (1, 6));
-        assert_eq!(place([1, 2, 1]), (5, 6));
-        assert_eq!(place([1, 2, 3]), (5, 2));
-        assert_eq!(place([5, 6, 6]), (16 + 8 + 1, 8 + 2));
     }
 }
