@@ -30,9 +30,9 @@ use crate::names;
 use crate::wording::counted;
 use crate::workload::empirical::names_file;
 
-#[cfg(feature = "files")]
+#[cfg(feature = "slurm")]
 mod hostlist;
-#[cfg(feature = "files")]
+#[cfg(feature = "slurm")]
 mod slurm;
 
 /// A machine as it is written: a grid, or where its description comes from.
@@ -196,12 +196,14 @@ impl MachineSource {
     }
 }
 
-#[cfg(feature = "files")]
+#[cfg(feature = "slurm")]
 use slurm::read as of_slurm;
 
-#[cfg(not(feature = "files"))]
+#[cfg(not(feature = "slurm"))]
 fn of_slurm(_: &str, _: Option<&str>) -> Result<(Option<String>, Description), Wrong> {
-    let reason = "Slurm's topology.yaml (expected TOML, or the feature `files`)".to_owned();
+    let reason = "this program cannot read Slurm's topology.yaml (expected TOML, or a program \
+                  built with --features slurm)"
+        .to_owned();
     Err(Wrong { line: None, reason })
 }
 
