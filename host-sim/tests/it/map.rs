@@ -170,7 +170,10 @@ fn what_cannot_be_shown_is_an_error() {
     fs::write(folder.path().join("s.toml"), "batch = 50\n").unwrap();
     for (line, part) in [
         ("run --draw mop", "nor map, links or timeline"),
-        ("run --draw map:-3", "TIME of map is \"-3\": expected a time"),
+        (
+            "run --draw map:-3",
+            "TIME of map is \"-3\": expected a time",
+        ),
         (
             "run --draw timeline",
             "--draw timeline requires --output FILE.svg",
