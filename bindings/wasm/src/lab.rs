@@ -47,7 +47,7 @@ pub enum Command {
     /// Another load from now on.
     Load(u32),
     /// Asks every strategy for processors of a shape, such as `4x3`, now or never. The job ends
-    /// after [`SERVICE`].
+    /// after `SERVICE`.
     Request(String),
     /// Releases a job everywhere.
     Release(u32),

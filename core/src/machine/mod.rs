@@ -332,7 +332,8 @@ impl Description {
 
     /// The same machine without the processors in these boxes. They are busy for ever: a request
     /// that would need one of them on an otherwise empty machine can never be granted
-    /// ([`Refusal::NeverFits`]), they are not counted as faulty, and they cannot be repaired.
+    /// ([`Refusal::NeverFits`](crate::Refusal::NeverFits)), they are not counted as faulty, and
+    /// they cannot be repaired.
     ///
     /// # Errors
     ///

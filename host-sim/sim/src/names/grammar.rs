@@ -363,7 +363,7 @@ impl fmt::Display for Form {
     }
 }
 
-/// A type whose values are written in forms; [`written!`] makes its texts of them.
+/// A type whose values are written in forms; `written!` makes its texts of them.
 pub trait Written: Sized {
     /// What errors call it.
     const WHAT: &'static str;

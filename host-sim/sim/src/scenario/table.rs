@@ -258,7 +258,7 @@ macro_rules! settings {
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct Scenario {
             $($(#[doc = $help])+ pub $field: Option<$kind>,)*
-            /// The settings of [`OF_THE_CLOCK`] in which a time has a unit, as they were written.
+            /// The settings of `OF_THE_CLOCK` in which a time has a unit, as they were written.
             pub units: BTreeMap<&'static str, String>,
         }
 
