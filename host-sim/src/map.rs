@@ -66,7 +66,7 @@ impl Written for Plot {
                 param("jobs", Kind::Whole(1, JOBS_MAX)).keyed().or("none"),
                 param("time", TIME).or("the last arrival"),
             ],
-            "which job holds which processors, at a time or when this number of jobs has run",
+            "which job holds which processors, at a time or when this number of jobs was granted",
             "",
         )
         .either(),

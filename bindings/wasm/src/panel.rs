@@ -211,7 +211,7 @@ impl Panel {
             let levels = self.levels();
             self.history.pass(levels, at - now);
             now = at;
-            self.change(|run| run.step_until(at))?;
+            self.change(|run| run.step(at))?;
             self.keep_result();
         }
         let levels = self.levels();

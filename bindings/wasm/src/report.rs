@@ -102,7 +102,7 @@ impl From<&RunValues> for Means {
 pub(crate) struct Results {
     /// How many jobs have left.
     pub jobs: u32,
-    /// Of each strategy; `None` for one that does not serve the machine.
+    /// The means of each strategy; `None` for a strategy that does not serve the machine.
     pub means: Vec<Option<Means>>,
     /// The command.
     pub command: String,

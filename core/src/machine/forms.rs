@@ -309,8 +309,8 @@ impl Trials<'_> {
         offer(self.named, 0);
         let long = self.long().count();
         if self.folds && (long == 1 || long == 2 && n == 3) {
-            // Of two extents that are alike only the first is folded: the second gives the same
-            // slices.
+            // If two extents are alike, only the first is folded: folding the second gives the
+            // same slices.
             let is_alike = |one: usize, other: usize| {
                 self.named[one] == self.named[other]
                     && self.demanded >> one & 1 == self.demanded >> other & 1

@@ -369,9 +369,14 @@ impl<'b, B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'b, B, E, J> {
         self.backlog.is_none() && self.state.passed / PASSING_MAX >= measured
     }
 
-    /// Carries out the next event, unless there is none up to this time. False if there is none.
+    /// Carries out the next event, unless there is none up to this time, which is not before the
+    /// latest. False if there is none.
+    ///
+    /// # Errors
+    ///
+    /// As for [`run`].
     #[inline]
-    fn step(&mut self, until: Ticks) -> Result<bool, SimulationError> {
+    pub fn step(&mut self, until: Ticks) -> Result<bool, SimulationError> {
         let arrival = self.next_arrival().filter(|arrival| arrival.at <= until);
         let failure = self
             .state

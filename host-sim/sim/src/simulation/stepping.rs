@@ -40,16 +40,6 @@ impl<B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'_, B, E, J> {
         self.state.fragmented()
     }
 
-    /// Carries out the next event, unless there is none up to this time, which is not before the
-    /// latest. False if there is none.
-    ///
-    /// # Errors
-    ///
-    /// As for [`run`](super::run).
-    pub fn step_until(&mut self, until: Ticks) -> Result<bool, SimulationError> {
-        self.step(until)
-    }
-
     /// Carries out all events up to this time, and lets time pass up to it.
     ///
     /// # Errors
