@@ -9,7 +9,7 @@ use meshalloc_firmware::protocol::{Greeting, ProtocolError};
 
 use crate::failure;
 use crate::signals::is_interrupted;
-use meshalloc_sim::backend::{Backend, BackendError, Backends};
+use meshalloc_sim::backend::{Backend, BackendError, Backends, Called};
 use meshalloc_sim::statistics::Delays;
 
 mod twin;
@@ -111,7 +111,7 @@ impl LineBackends {
         }
     }
 
-    fn prepare(&mut self, change: &Change) -> Result<Result<Outcome, Error>, BackendError> {
+    fn prepare(&mut self, change: &Change) -> Called<Outcome> {
         let outcome = self.client.call(change, Some(0), &mut |_, _| ());
         outcome.map_err(|error| self.failed(&error))
     }

@@ -6,11 +6,10 @@
 //! cleared. The controller does not change.
 
 use meshalloc::{
-    Answer, Block, Configuration, Description, Error, Grid, JobId, JobState, NodeId, Query,
-    Request, Ticks,
+    Answer, Block, Configuration, Description, Grid, JobId, JobState, NodeId, Query, Request, Ticks,
 };
 
-use crate::backend::BackendError;
+use crate::backend::{BackendError, Called};
 
 mod departures;
 mod reason;
@@ -21,7 +20,7 @@ pub use reason::{Cause, Reason};
 
 /// Asks a controller, wherever it runs: [`Backend::query`](crate::backend::Backend::query), or a
 /// client of a board.
-pub type Ask<'a> = &'a mut dyn FnMut(&Query) -> Result<Result<Answer, Error>, BackendError>;
+pub type Ask<'a> = &'a mut dyn FnMut(&Query) -> Called<Answer>;
 
 /// A job that holds processors.
 #[derive(Clone, Debug, PartialEq, Eq)]

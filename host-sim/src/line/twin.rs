@@ -16,7 +16,7 @@ use meshalloc::{
 };
 
 use super::LineBackends;
-use meshalloc_sim::backend::{Backend, BackendError, InProcess, OnEvent, needs};
+use meshalloc_sim::backend::{Backend, BackendError, Called, InProcess, OnEvent, needs};
 use meshalloc_sim::statistics::Delays;
 
 /// The most jobs, blocks and entries of a list for which memory is taken.
@@ -129,12 +129,7 @@ impl Twinned<'_, '_> {
 }
 
 impl Backend for Twinned<'_, '_> {
-    fn call(
-        &mut self,
-        change: &Change,
-        now: Ticks,
-        on_event: OnEvent<'_>,
-    ) -> Result<Result<Outcome, Error>, BackendError> {
+    fn call(&mut self, change: &Change, now: Ticks, on_event: OnEvent<'_>) -> Called<Outcome> {
         let sent = Instant::now();
         let mut told: Vec<Told> = Vec::new();
         let client = &mut self.line.client;
@@ -170,7 +165,7 @@ impl Backend for Twinned<'_, '_> {
         self.twin.requested(request)
     }
 
-    fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError> {
+    fn query(&mut self, query: &Query) -> Called<Answer> {
         let answer = self.line.client.query(query);
         let answer = answer.map_err(|error| self.line.failed(&error))?;
         let mut expected = self.twin.query(query)?;

@@ -1,11 +1,9 @@
 //! A backend around another one.
 
-use meshalloc::message::Capacity;
-use meshalloc::{Answer, Change, Error, JobId, Outcome, Query, Request, Ticks};
+use meshalloc::{Change, Outcome, Ticks};
 
-use super::{Backend, BackendError, OnEvent};
-
-type Called = Result<Result<Outcome, Error>, BackendError>;
+use super::{Backend, Called, OnEvent};
+use crate::forward_backend;
 
 /// A backend whose changes go through a closure; all else is the other backend's.
 ///
@@ -37,7 +35,7 @@ pub struct Around<'b, F> {
 
 impl<'b, F> Around<'b, F>
 where
-    F: FnMut(&mut dyn Backend, &Change, Ticks, OnEvent<'_>) -> Called,
+    F: FnMut(&mut dyn Backend, &Change, Ticks, OnEvent<'_>) -> Called<Outcome>,
 {
     /// A backend around `inner`. `call` carries changes out, as [`Backend::call`] does.
     pub fn new(inner: &'b mut dyn Backend, call: F) -> Self {
@@ -47,50 +45,12 @@ where
 
 impl<F> Backend for Around<'_, F>
 where
-    F: FnMut(&mut dyn Backend, &Change, Ticks, OnEvent<'_>) -> Called,
+    F: FnMut(&mut dyn Backend, &Change, Ticks, OnEvent<'_>) -> Called<Outcome>,
 {
-    fn call(&mut self, change: &Change, now: Ticks, on_event: OnEvent<'_>) -> Called {
+    fn call(&mut self, change: &Change, now: Ticks, on_event: OnEvent<'_>) -> Called<Outcome> {
         (self.call)(self.inner, change, now, on_event)
     }
 
-    fn requeue(
-        &mut self,
-        jobs: &[JobId],
-        now: Ticks,
-        on_event: OnEvent<'_>,
-    ) -> Result<Result<(), Error>, BackendError> {
-        self.inner.requeue(jobs, now, on_event)
-    }
-
-    fn fits(&mut self, request: &Request) -> bool {
-        self.inner.fits(request)
-    }
-
-    fn requested(&self, request: &Request) -> u32 {
-        self.inner.requested(request)
-    }
-
-    fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError> {
-        self.inner.query(query)
-    }
-
-    fn capacity(&self) -> Capacity {
-        self.inner.capacity()
-    }
-
-    fn is_in_order(&self) -> bool {
-        self.inner.is_in_order()
-    }
-
-    fn is_as_configured(&self) -> bool {
-        self.inner.is_as_configured()
-    }
-
-    fn make_room(&mut self) -> bool {
-        self.inner.make_room()
-    }
-
-    fn latest_seconds(&self) -> Option<f64> {
-        self.inner.latest_seconds()
-    }
+    forward_backend!(it => it.inner; requeue, fits, requested, query, capacity, is_in_order,
+        is_as_configured, make_room, latest_seconds);
 }

@@ -11,7 +11,7 @@ use meshalloc::{
 };
 
 use super::stopwatch::Stopwatch;
-use super::{Backend, BackendError, Backends, OnEvent};
+use super::{Backend, BackendError, Backends, Called, OnEvent};
 use crate::workload::JOBS_MAX;
 
 /// The memory that is enough for this strategy, and for every other with its default parameters, on
@@ -206,7 +206,7 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> InProcess<'m, S, D> {
         &mut self,
         begin: impl FnOnce(&mut Controller<'m, S, D>) -> Result<T, Error>,
         on_event: OnEvent<'_>,
-    ) -> Result<Result<T, Error>, BackendError> {
+    ) -> Called<T> {
         let mut watch = self.latest_seconds.map(|_| Stopwatch::start());
         let mut known = self.controller.events();
         let outcome = begin(&mut self.controller);
@@ -237,24 +237,14 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> InProcess<'m, S, D> {
 
 impl<S: ServedStrategy, D: ServedScheduler> Backend for InProcess<'_, S, D> {
     #[inline]
-    fn call(
-        &mut self,
-        change: &Change,
-        now: Ticks,
-        on_event: OnEvent<'_>,
-    ) -> Result<Result<Outcome, Error>, BackendError> {
+    fn call(&mut self, change: &Change, now: Ticks, on_event: OnEvent<'_>) -> Called<Outcome> {
         self.carry_out(
             |controller| controller.begin(change, now, None, None),
             on_event,
         )
     }
 
-    fn requeue(
-        &mut self,
-        jobs: &[JobId],
-        now: Ticks,
-        on_event: OnEvent<'_>,
-    ) -> Result<Result<(), Error>, BackendError> {
+    fn requeue(&mut self, jobs: &[JobId], now: Ticks, on_event: OnEvent<'_>) -> Called<()> {
         self.carry_out(|controller| controller.requeue(jobs, now), on_event)
     }
 
@@ -266,7 +256,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Backend for InProcess<'_, S, D> {
         self.controller.requested(request)
     }
 
-    fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError> {
+    fn query(&mut self, query: &Query) -> Called<Answer> {
         match (query, self.make.largest) {
             (Query::Why { job }, _) => Ok(self.controller.why(*job, None).map(Answer::Why)),
             (Query::Largest, None) => Err(BackendError::NoLargest),

@@ -1,5 +1,6 @@
 //! The controllers of a simulation: in this process, or at the end of a line.
 
+use crate::forward_backend;
 use meshalloc::message::Capacity;
 use meshalloc::{
     Answer, Block, Change, Configuration, ConfigureError, Description, Error, Event, JobId,
@@ -7,6 +8,7 @@ use meshalloc::{
 };
 
 mod around;
+mod forward;
 pub mod in_process;
 pub mod own;
 mod stopwatch;
@@ -18,6 +20,9 @@ pub use own::{OwnBackends, Policy, PolicyBackends, StrategyBackends, Waiting};
 /// Takes an event, with the blocks of a job that was granted.
 pub type OnEvent<'a> = &'a mut dyn FnMut(&Event, &[Block]);
 
+/// What a controller says to a change or a query; the outer error is a [`Backend`] that failed.
+pub type Called<T> = Result<Result<T, Error>, BackendError>;
+
 /// A [`meshalloc::Controller`], wherever it runs.
 pub trait Backend {
     /// Carries a change out at virtual time `now`, and passes on the events in order. A controller
@@ -28,12 +33,7 @@ pub trait Backend {
     ///
     /// When the change or its outcome was lost, so that the controller's state is unknown. The
     /// inner error is a change that the controller refuses.
-    fn call(
-        &mut self,
-        change: &Change,
-        now: Ticks,
-        on_event: OnEvent<'_>,
-    ) -> Result<Result<Outcome, Error>, BackendError>;
+    fn call(&mut self, change: &Change, now: Ticks, on_event: OnEvent<'_>) -> Called<Outcome>;
 
     /// Interrupts running jobs, without an event; then waiting jobs try. Each interrupted job waits
     /// again at its place in the order of submission, where its counts go on; of jobs that were
@@ -42,12 +42,7 @@ pub trait Backend {
     /// # Errors
     ///
     /// When the controller cannot do that, also if there are no jobs.
-    fn requeue(
-        &mut self,
-        jobs: &[JobId],
-        now: Ticks,
-        on_event: OnEvent<'_>,
-    ) -> Result<Result<(), Error>, BackendError> {
+    fn requeue(&mut self, jobs: &[JobId], now: Ticks, on_event: OnEvent<'_>) -> Called<()> {
         let _ = (jobs, now, on_event);
         Err(BackendError::KeepsNoPlaces)
     }
@@ -60,7 +55,7 @@ pub trait Backend {
     fn requested(&self, request: &Request) -> u32;
 
     /// Answers a query; an error when the controller cannot be reached, or answers no queries.
-    fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError> {
+    fn query(&mut self, query: &Query) -> Called<Answer> {
         let _ = query;
         Err(BackendError::NoQueries)
     }
@@ -90,56 +85,8 @@ pub trait Backend {
 }
 
 impl<B: Backend + ?Sized> Backend for &mut B {
-    #[inline]
-    fn call(
-        &mut self,
-        change: &Change,
-        now: Ticks,
-        on_event: OnEvent<'_>,
-    ) -> Result<Result<Outcome, Error>, BackendError> {
-        (**self).call(change, now, on_event)
-    }
-
-    fn requeue(
-        &mut self,
-        jobs: &[JobId],
-        now: Ticks,
-        on_event: OnEvent<'_>,
-    ) -> Result<Result<(), Error>, BackendError> {
-        (**self).requeue(jobs, now, on_event)
-    }
-
-    fn fits(&mut self, request: &Request) -> bool {
-        (**self).fits(request)
-    }
-
-    fn requested(&self, request: &Request) -> u32 {
-        (**self).requested(request)
-    }
-
-    fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError> {
-        (**self).query(query)
-    }
-
-    fn capacity(&self) -> Capacity {
-        (**self).capacity()
-    }
-
-    fn is_in_order(&self) -> bool {
-        (**self).is_in_order()
-    }
-
-    fn is_as_configured(&self) -> bool {
-        (**self).is_as_configured()
-    }
-
-    fn make_room(&mut self) -> bool {
-        (**self).make_room()
-    }
-
-    fn latest_seconds(&self) -> Option<f64> {
-        (**self).latest_seconds()
-    }
+    forward_backend!(it => (**it); call, requeue, fits, requested, query, capacity, is_in_order,
+        is_as_configured, make_room, latest_seconds);
 }
 
 /// Makes backends ready: one empty controller in a given configuration for each run, lent to a

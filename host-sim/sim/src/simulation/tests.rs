@@ -5,7 +5,8 @@ use meshalloc::{
 };
 
 use super::*;
-use crate::backend::{Around, InProcess, OnEvent, heap_storage};
+use crate::backend::{Around, InProcess, heap_storage};
+use crate::forward_backend;
 use crate::metrics::Metric;
 use crate::statistics::{Estimate, Sampling};
 use crate::workload::{Rate, ServiceDistribution, SideDistribution, Synthetic, TimeUnit, Work};
@@ -333,31 +334,12 @@ fn a_table_full_of_running_jobs_is_reported() {
 fn a_controller_with_less_room_than_its_capacity_is_used() {
     struct Boastful<'b>(&'b mut dyn Backend);
     impl Backend for Boastful<'_> {
-        fn call(
-            &mut self,
-            change: &Change,
-            now: Ticks,
-            on_event: OnEvent<'_>,
-        ) -> Result<Result<Outcome, Error>, BackendError> {
-            self.0.call(change, now, on_event)
-        }
-        fn fits(&mut self, request: &Request) -> bool {
-            self.0.fits(request)
-        }
-        fn requested(&self, request: &Request) -> u32 {
-            self.0.requested(request)
-        }
-        fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError> {
-            self.0.query(query)
-        }
+        forward_backend!(it => it.0; call, fits, requested, query, is_in_order);
         fn capacity(&self) -> Capacity {
             Capacity {
                 jobs: u32::MAX,
                 ..self.0.capacity()
             }
-        }
-        fn is_in_order(&self) -> bool {
-            self.0.is_in_order()
         }
     }
     let machine = mesh(8, 8);

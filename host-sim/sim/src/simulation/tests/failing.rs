@@ -6,7 +6,7 @@ use std::path::Path;
 use meshalloc::{NodeId, Threshold};
 
 use super::*;
-use crate::backend::GrowingStorage;
+use crate::backend::{Called, GrowingStorage, OnEvent};
 use crate::failures::{FailureSource, Failures, Restart, Timeline, file};
 use crate::workload::text_file::TextFile;
 
@@ -97,12 +97,7 @@ impl Checked<'_> {
 }
 
 impl Backend for Checked<'_> {
-    fn call(
-        &mut self,
-        change: &Change,
-        now: Ticks,
-        on_event: OnEvent<'_>,
-    ) -> Result<Result<Outcome, Error>, BackendError> {
+    fn call(&mut self, change: &Change, now: Ticks, on_event: OnEvent<'_>) -> Called<Outcome> {
         match *change {
             Change::Submit { job, .. } => drop(self.waiting.insert(job)),
             Change::Release { job } => {
@@ -128,12 +123,7 @@ impl Backend for Checked<'_> {
         Ok(outcome)
     }
 
-    fn requeue(
-        &mut self,
-        jobs: &[JobId],
-        now: Ticks,
-        on_event: OnEvent<'_>,
-    ) -> Result<Result<(), Error>, BackendError> {
+    fn requeue(&mut self, jobs: &[JobId], now: Ticks, on_event: OnEvent<'_>) -> Called<()> {
         for job in jobs {
             assert!(self.held.remove(job).is_some(), "{job}");
             self.waiting.insert(*job);
@@ -147,29 +137,7 @@ impl Backend for Checked<'_> {
         Ok(outcome)
     }
 
-    fn fits(&mut self, request: &Request) -> bool {
-        self.inner.fits(request)
-    }
-
-    fn requested(&self, request: &Request) -> u32 {
-        self.inner.requested(request)
-    }
-
-    fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError> {
-        self.inner.query(query)
-    }
-
-    fn capacity(&self) -> Capacity {
-        self.inner.capacity()
-    }
-
-    fn is_in_order(&self) -> bool {
-        self.inner.is_in_order()
-    }
-
-    fn make_room(&mut self) -> bool {
-        self.inner.make_room()
-    }
+    forward_backend!(it => it.inner; fits, requested, query, capacity, is_in_order, make_room);
 }
 
 /// When each job started first and left.
