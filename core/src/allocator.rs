@@ -111,8 +111,10 @@ impl<'m> Allocator<'m> {
     /// # Errors
     ///
     /// Those of [`Allocator::demand`]; `NeverFits` also if the request needs processors that are
-    /// absent ([`Description::with_absent`]); `TooFewFree`, `Fragmented`, or `TableFull` if there
-    /// is no room for as many blocks. Then nothing has changed but what a strategy knows of the
+    /// absent ([`Description::with_absent`]), or if the slices of a gang surely have no places at
+    /// once on the empty machine; `TooFewFree`, `Fragmented`, `GangIncomplete`,
+    /// `NotSearchedToTheEnd`, or `TableFull` if there is no room for as many blocks. Then nothing
+    /// has changed but what a strategy knows of the
     /// latest requests ([`StrategyKind::LeastExpectedBlocking`]).
     ///
     /// # Time complexity
@@ -330,7 +332,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     /// That of the strategy, and O(words) of the machine.
     pub fn allocate_checked(&mut self, request: &Request) -> Result<Allocation, AllocateError> {
         let blocks = self.search(request)?;
-        match self.check_proposal(blocks, request.processors) {
+        match self.check_proposal(blocks, request.total()) {
             Ok(()) => Ok(self.hand_out(blocks)),
             Err(illegal) => {
                 self.pool.free(blocks);
@@ -386,7 +388,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         &self.strategy
     }
 
-    /// The number of free processors that the request takes.
+    /// The number of free processors that the request takes, with all its slices.
     ///
     /// # Errors
     ///
@@ -403,7 +405,17 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     /// 32 x 32 x 32 x 32 has 1,740 ordered boxes of 10,080 processors.
     #[inline]
     pub fn demand(&self, request: &Request) -> Result<u32, Refusal> {
+        if request.is_gang() && request.slices() as usize > self.pool.limit() {
+            return Err(Refusal::NeverFits);
+        }
         demand_on(&self.strategy, self.occupancy.grid(), request)
+    }
+
+    /// Whether it has to be tried whether the request fits while no job runs and no processor is
+    /// faulty: where processors are absent, and for a gang.
+    #[inline(always)]
+    pub(crate) fn may_never_fit(&self, request: &Request) -> bool {
+        request.is_gang() || self.is_any_absent()
     }
 
     /// Whether the machine lacks processors.
@@ -416,7 +428,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     #[inline]
     fn search(&mut self, request: &Request) -> Result<Chain, Refusal> {
         let demand = self.demand(request)?;
-        if self.is_any_absent() {
+        if self.may_never_fit(request) {
             self.check_present(request, demand, None)?;
         }
         self.strategy.arrived(request);
@@ -444,15 +456,16 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         if demand > self.occupancy.free() {
             return Err(Refusal::TooFewFree);
         }
+        if request.is_gang() {
+            let blocks = self.suppose().pausing(pause.copied()).gang(request);
+            return blocks.map_err(|refusal| request.refusal_of(refusal));
+        }
         self.occupancy.settle_for_search();
         let mut draft = Draft::new(&mut self.pool, pause, &self.occupancy);
         let site = Site::new(&self.occupancy).seeing(&self.occupancy, placing);
         let found = self.strategy.propose(&site, request, &mut draft);
         let blocks = draft.finish(found);
-        blocks.map_err(|refusal| match refusal {
-            Refusal::Fragmented => request.refusal_without_place(),
-            other => other,
-        })
+        blocks.map_err(|refusal| request.refusal_of(refusal))
     }
 
     /// Takes what the strategy has found.

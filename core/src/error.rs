@@ -82,6 +82,14 @@ refusals! {
     /// Enough processors are free, but no place has the rings that the request demands.
     RingBusy = "ring-busy",
         "enough free processors, but no free place with the rings that it demands";
+    /// Enough processors are free and slices of the gang have places, but there are none for all of
+    /// them at once.
+    GangIncomplete = "gang-incomplete",
+        "enough free processors, but no places for all slices of the gang at once";
+    /// Enough processors are free. The search found no places for all slices of the gang, and gave
+    /// up before it had looked everywhere.
+    NotSearchedToTheEnd = "not-searched-to-the-end",
+        "no places for all slices of the gang were found, and the search was not completed";
 }
 
 impl Refusal {

@@ -49,6 +49,7 @@ mod pool;
 mod reason;
 mod request;
 mod scheduler;
+mod slices;
 pub mod storage;
 pub mod strategy;
 mod supposition;
@@ -91,11 +92,12 @@ pub use scheduler::{
     AnyScheduler, Attempt, Scheduler, SchedulerInfo, SchedulerKind, ServedScheduler, Threshold,
     Trigger, Try, World,
 };
+pub use slices::{Slices, SlicesError};
 pub use storage::{AllocatorMemory, AllocatorStorage, Memory, Storage};
 pub use strategy::{
-    AnyStrategy, Contiguity, CurveFit, CurveLine, Facts, FindsAgain, OccupancyEvent, PageOrder,
-    Recognizes, Room, ServedStrategy, Serves, Site, Strategy, StrategyForm, StrategyInfo,
-    StrategyKind, StrategyTextError,
+    AnyStrategy, BoxForm, Contiguity, CurveFit, CurveLine, Facts, FindsAgain, OccupancyEvent,
+    PageOrder, Recognizes, Room, ServedStrategy, Serves, Site, Strategy, StrategyForm,
+    StrategyInfo, StrategyKind, StrategyTextError,
 };
 pub use supposition::Supposition;
 pub use view::View;

@@ -16,7 +16,7 @@ pub struct Needs {
     /// Words of scratch.
     pub scratch: usize,
     /// Blocks: one or two for each job, or up to one for each processor
-    /// ([`Contiguity`](crate::Contiguity)).
+    /// ([`Contiguity`](crate::Contiguity)); more with gangs ([`Needs::with_gangs`]).
     pub blocks: usize,
     /// Cells of the strategy's list, each for a submesh.
     pub list: usize,
@@ -97,6 +97,17 @@ impl Needs {
             machines = others;
         }
         most
+    }
+
+    /// The same with a block for each processor of the machine, so that there is room for the
+    /// slices of any gang.
+    #[must_use]
+    pub const fn with_gangs(mut self, machine: &Grid) -> Needs {
+        let nodes = machine.nodes() as usize;
+        if self.blocks < nodes {
+            self.blocks = nodes;
+        }
+        self
     }
 
     /// The larger of each: enough for both.

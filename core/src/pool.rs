@@ -181,6 +181,31 @@ impl<'m> BlockPool<'m> {
         Some((longer, cell))
     }
 
+    /// Adds a chain behind the last cell of another. Returns the longer chain with its last cell.
+    /// O(blocks of the added chain).
+    pub(crate) fn join(&mut self, (chain, last): (Chain, Link), more: Chain) -> (Chain, Link) {
+        if more.head() == NONE {
+            return (chain, last);
+        }
+        let mut end = more.head();
+        while self.cells[end as usize].next != NONE {
+            end = self.cells[end as usize].next;
+        }
+        let longer = match last {
+            NONE => more,
+            last => {
+                self.cells[last as usize].next = more.head();
+                Chain::new(chain.head(), (chain.len() + more.len()) as Link)
+            }
+        };
+        (longer, end)
+    }
+
+    /// The most blocks that all allocations may have together.
+    pub(crate) const fn limit(&self) -> usize {
+        self.limit
+    }
+
     /// Removes the first block of the chain whose first cell this is. `head` becomes the next cell.
     #[inline]
     pub(crate) fn pop(&mut self, head: &mut Link) -> Option<Block> {

@@ -52,6 +52,11 @@ reasons! {
     Untried = "untried";
     /// There is no room for its blocks, or the table of jobs had no room for the job yet.
     TableFull = "table-full";
+    /// Enough processors are free, and slices of the gang have places, but not all of them at once.
+    GangIncomplete = "gang-incomplete";
+    /// Enough processors are free. The search found no places for all slices of the gang, and gave
+    /// up before it had looked everywhere.
+    NotSearchedToTheEnd = "not-searched-to-the-end";
 }
 
 wire! {
@@ -78,7 +83,7 @@ pub trait Waits {
     /// Why it could not be granted on an empty machine whose processors all work.
     fn never(&mut self) -> Option<Refusal>;
 
-    /// Whether it would fit if no other job ran.
+    /// Whether it would fit if no other job ran. A search that is not completed counts as yes.
     fn fits_alone(&mut self) -> bool;
 
     /// How many waiting jobs all have to be granted before the scheduler tries this one
@@ -110,19 +115,24 @@ impl Reason {
         if job.before() > 0 {
             return Reason::NotItsTurn;
         }
-        match job.attempt(request) {
-            Ok(()) if job.is_behind_reservations() => Reason::BehindReservation,
-            Ok(()) => Reason::Untried,
-            Err(Refusal::TooFewFree) => Reason::TooFewFree,
-            Err(Refusal::TableFull) => Reason::TableFull,
-            Err(_) if request.flags.intersects(Flags::ALL_RINGS) => {
-                let flags = request.flags.difference(Flags::ALL_RINGS);
-                match job.attempt(&request.with_flags(flags)) {
-                    Ok(()) => Reason::RingNotFree,
-                    Err(_) => Reason::Fragmented,
-                }
+        let refusal = match job.attempt(request) {
+            Ok(()) if job.is_behind_reservations() => return Reason::BehindReservation,
+            Ok(()) => return Reason::Untried,
+            Err(refusal) => refusal,
+        };
+        let fragmented = match refusal {
+            Refusal::TooFewFree => return Reason::TooFewFree,
+            Refusal::TableFull => return Reason::TableFull,
+            Refusal::GangIncomplete => Reason::GangIncomplete,
+            Refusal::NotSearchedToTheEnd => return Reason::NotSearchedToTheEnd,
+            _ => Reason::Fragmented,
+        };
+        if request.flags.intersects(Flags::ALL_RINGS) {
+            let flags = request.flags.difference(Flags::ALL_RINGS);
+            if job.attempt(&request.with_flags(flags)).is_ok() {
+                return Reason::RingNotFree;
             }
-            Err(_) => Reason::Fragmented,
         }
+        fragmented
     }
 }

@@ -5,7 +5,13 @@ use core::num::NonZeroU64;
 
 use crate::grid::Shape;
 use crate::mesh::Sides;
+use crate::slices::Slices;
 use crate::wire::wire;
+
+#[cfg(all(feature = "serde", feature = "gangs"))]
+mod sent;
+#[cfg(all(feature = "serde", feature = "gangs"))]
+use sent::Sent;
 
 /// A point in time or a duration, in ticks. The caller chooses the length of a tick: the simulator
 /// uses microseconds of virtual time, the firmware milliseconds since its reset.
@@ -90,15 +96,21 @@ wire! {
     /// A request for processors.
     ///
     /// It has a shape and the exact number of processors. [`Contiguity`](crate::Contiguity) says
-    /// whether a strategy gives a job exactly this number or the whole shape.
+    /// whether a strategy gives a job exactly this number or the whole shape. A *gang* asks for
+    /// several slices of this shape and number.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[cfg_attr(all(feature = "serde", feature = "gangs"), serde(into = "Sent", from = "Sent"))]
     pub struct Request {
         /// The extents.
         pub shape: Shape,
-        /// The number of processors: 1 to the shape's area, or any number with [`Flags::CHIPS`].
+        /// The number of processors of a slice: 1 to the shape's area, or any number with
+        /// [`Flags::CHIPS`].
         pub processors: u32,
         /// How it may be served.
         pub flags: Flags,
+        /// How many slices it asks for, all or none; [`Slices::ONE`] unless it is a gang.
+        #[cfg_attr(all(feature = "serde", not(feature = "gangs")), serde(skip))]
+        pub slices: Slices,
         /// The estimated time for which the job will hold its processors, in ticks. A job without
         /// an estimate counts as one that never ends. A job that runs longer than its estimate
         /// keeps its processors.
@@ -121,6 +133,7 @@ impl Request {
             shape,
             processors: shape.area(),
             flags: Flags::empty(),
+            slices: Slices::ONE,
             estimate: None,
         }
     }
@@ -172,6 +185,42 @@ impl Request {
         self
     }
 
+    /// The same request for this many slices, all or none.
+    ///
+    /// ```
+    /// use meshalloc::{Request, Slices};
+    /// let gang = Request::submesh(4, 3).with_slices(Slices::new(3).unwrap());
+    /// assert_eq!((gang.slices(), gang.processors, gang.total()), (3, 12, 36));
+    /// ```
+    #[must_use]
+    pub const fn with_slices(mut self, slices: Slices) -> Self {
+        self.slices = slices;
+        self
+    }
+
+    /// The number of slices, at least 1.
+    #[inline]
+    pub const fn slices(&self) -> u32 {
+        self.slices.get()
+    }
+
+    /// Whether it asks for several slices.
+    #[inline]
+    pub(crate) const fn is_gang(&self) -> bool {
+        Slices::BUILT && self.slices() > 1
+    }
+
+    /// The request for one of its slices.
+    pub(crate) const fn one_slice(&self) -> Self {
+        self.with_slices(Slices::ONE)
+    }
+
+    /// The number of processors of all slices together; `u32::MAX` if it is larger.
+    #[inline]
+    pub const fn total(&self) -> u32 {
+        self.processors.saturating_mul(self.slices())
+    }
+
     /// The side lengths on a two-dimensional mesh, or 1 for a missing one. Meaningless for a shape
     /// of more than two extents.
     #[inline]
@@ -188,6 +237,15 @@ impl Request {
             Refusal::RingBusy
         } else {
             Refusal::Fragmented
+        }
+    }
+
+    /// Why it is refused if a search ended like this.
+    #[inline(always)]
+    pub(crate) const fn refusal_of(&self, refusal: crate::Refusal) -> crate::Refusal {
+        match refusal {
+            crate::Refusal::Fragmented => self.refusal_without_place(),
+            other => other,
         }
     }
 

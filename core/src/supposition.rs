@@ -11,6 +11,8 @@ use crate::pool::{BlockPool, Chain};
 use crate::request::Request;
 use crate::strategy::{AnyStrategy, OccupancyEvent, Site, Strategy, demand_on};
 
+mod gang;
+
 /// A supposed occupancy: some allocations given back, some processors occupied. It answers what the
 /// strategy would do then. The machine and its jobs do not change.
 ///
@@ -114,7 +116,8 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
         self.supposed.free()
     }
 
-    /// Whether the strategy would find a place for the request.
+    /// Whether the strategy would find a place for the request, or places for all slices of a gang.
+    /// A search for a gang that gives up says no.
     ///
     /// # Time complexity
     ///
@@ -129,6 +132,12 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
         if demand > self.free() {
             return false;
         }
+        if request.is_gang() {
+            // If there is no room for the blocks now, there may be when the jobs have ended that
+            // gave them back here.
+            let refusal = self.refusal_of_gang(request);
+            return refusal.is_none_or(|refusal| refusal == Refusal::TableFull);
+        }
         let mut draft = Draft::new(self.pool, self.pause.as_ref(), self.occupancy);
         // The bitmap was made, and the search may be one that has no pauses.
         draft.poll();
@@ -139,6 +148,17 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
         fits
     }
 
+    /// Whether a request whose demand is known may fit: [`Supposition::fits_demand`], or the search
+    /// for its slices was not completed.
+    pub(crate) fn may_fit(&mut self, request: &Request, demand: u32) -> bool {
+        if !request.is_gang() {
+            return self.fits_demand(request, demand);
+        }
+        let is_open =
+            |refusal| matches!(refusal, Refusal::TableFull | Refusal::NotSearchedToTheEnd);
+        demand <= self.free() && self.refusal_of_gang(request).is_none_or(is_open)
+    }
+
     /// Lets the strategy search here for a request whose demand is free, with an outlook on jobs if
     /// it is to start now. The strategy's own data stay as they were.
     pub(crate) fn propose(
@@ -146,6 +166,9 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
         request: &Request,
         placing: Option<Placing<'_, '_>>,
     ) -> Result<Chain, Refusal> {
+        if request.is_gang() {
+            return self.gang(request);
+        }
         let mut draft = Draft::new(self.pool, self.pause.as_ref(), self.occupancy);
         let mut site = Site::new(self.supposed);
         if placing.is_some() {

@@ -210,8 +210,8 @@ impl<'a, 'm> View<'a, 'm> {
         })
     }
 
-    /// The slice that a job holds. O(blocks of the job) for each form in which its request may be
-    /// placed.
+    /// The slice that a job holds, of a gang the first. O(blocks of the job) for each form in which
+    /// its request may be placed.
     ///
     /// # Errors
     ///
@@ -229,21 +229,61 @@ impl<'a, 'm> View<'a, 'm> {
         })
     }
 
-    /// The slice that a job holds, with the place of each of its processors.
+    /// The slice that a job holds, of a gang the first, with the place of each of its processors.
     ///
     /// # Errors
     ///
     /// Those of [`View::slice_report`].
     pub fn slice(&self, job: JobId) -> Result<Slice, Error> {
         let (_, entry) = self.find(job)?;
-        let blocks = self.blocks(job);
+        if entry.request().is_gang() {
+            return self.slice_of_gang(job, 0);
+        }
+        self.slice_in(entry, &self.blocks(job))
+    }
+
+    /// The slice of a gang with this number, from 0; [`View::slice`] for a job of one slice.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`View::slice_report`]; [`Error::NoSlice`] if it has fewer slices.
+    pub fn slice_of_gang(&self, job: JobId, number: u32) -> Result<Slice, Error> {
+        let (_, entry) = self.find(job)?;
+        self.slice_in(entry, &self.blocks_of_slice(job, number))
+    }
+
+    /// The blocks of one slice of a job, numbered from 0. A job holds its slices one after the
+    /// other, each with the same number of processors. Strategies whose slices differ give jobs no
+    /// shape, and [`View::blocks`] alone has their blocks.
+    pub fn blocks_of_slice(
+        &self,
+        job: JobId,
+        number: u32,
+    ) -> impl Iterator<Item = Block> + Clone + use<'a, 'm> {
+        let grid = *self.occupancy.grid();
+        let entry = self.jobs.find(job).map(|slot| self.jobs.get(slot));
+        let each = entry.map_or(0, |job| job.processors() / job.request().slices());
+        let from = each.saturating_mul(number);
+        let mut before = 0;
+        self.blocks(job).filter(move |&block| {
+            let at = before;
+            before += grid.area(block);
+            at.checked_sub(from).is_some_and(|at| at < each)
+        })
+    }
+
+    fn slice_in(
+        &self,
+        entry: &JobSlot,
+        blocks: &(impl Iterator<Item = Block> + Clone),
+    ) -> Result<Slice, Error> {
         let (description, grid) = (self.description(), self.occupancy.grid());
         let slice = Slice::of(
             description,
             grid,
             self.status.strategy,
             entry.request(),
-            &blocks,
+            blocks,
         );
         slice.ok_or(Error::NoSlice)
     }

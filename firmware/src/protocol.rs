@@ -417,8 +417,8 @@ pub const SERVER_BODY_MAX: usize = {
 
 /// The most bytes postcard takes for each kind of field.
 mod size {
-    use meshalloc::DIMENSIONS_MAX;
     use meshalloc::message::NEAREST_MAX;
+    use meshalloc::{DIMENSIONS_MAX, Slices};
 
     /// A variant's number, below 128.
     pub(super) const TAG: usize = 1;
@@ -434,8 +434,10 @@ mod size {
     /// them: a shape is kept in 62 bits, of which such an extent takes 15 and any other at least
     /// one.
     const SHAPE: usize = list(DIMENSIONS_MAX, 1) + 3;
-    /// Shape, processors, flags, estimate.
-    pub(super) const REQUEST: usize = SHAPE + U32 + 1 + OPTION + U64;
+    /// Shape, processors, flags, slices, estimate.
+    pub(super) const REQUEST: usize = SHAPE + U32 + 1 + SLICES + OPTION + U64;
+    /// The number of a variant, and the slices after the first; nothing in a build without gangs.
+    const SLICES: usize = if Slices::MOST > 1 { TAG + U16 } else { 0 };
     /// The nearest legal shapes, each of at most four extents: 2^20 processors have room for two
     /// second or third bytes.
     pub(super) const NEAREST: usize = NEAREST_MAX * (OPTION + list(4, 1) + 2);

@@ -7,7 +7,7 @@ use std::num::NonZeroU64;
 use meshalloc::checksum::Crc32;
 use meshalloc::{
     Block, Change, Configuration, Controller, Flags, Grid, JobId, NodeId, Request, RestoreError,
-    Shape, Submesh, Ticks,
+    Shape, Slices, Submesh, Ticks,
 };
 
 use crate::random::Random;
@@ -78,6 +78,7 @@ fn checksum_before_end(parts: &Parts, end_len: usize) -> u32 {
 pub struct Changes {
     random: Random,
     now: Ticks,
+    has_gangs: bool,
 }
 
 impl Changes {
@@ -86,6 +87,15 @@ impl Changes {
         Changes {
             random: Random::new(seed),
             now: 0,
+            has_gangs: false,
+        }
+    }
+
+    /// The stream of this seed, in which some jobs are gangs.
+    pub fn with_gangs(seed: u64) -> Self {
+        Changes {
+            has_gangs: true,
+            ..Changes::new(seed)
         }
     }
 
@@ -96,7 +106,7 @@ impl Changes {
 
     /// The next change and its time, for a controller in this state. Sometimes the time goes back.
     pub fn next(&mut self, controller: &Controller<'_>) -> (Change, Ticks) {
-        let random = &mut self.random;
+        let (random, has_gangs) = (&mut self.random, self.has_gangs);
         self.now += u64::from(random.below(20));
         let now = self.now - u64::from(random.below(30)).min(self.now);
         let machine = *controller.machine();
@@ -109,10 +119,10 @@ impl Changes {
         };
         let block = block(&machine, random);
         let change = match random.below(100) {
-            0..40 => Change::submit(name, request(&machine, random)),
+            0..40 => Change::submit(name, request(&machine, random, has_gangs)),
             40..50 => Change::Submit {
                 job: name,
-                request: request(&machine, random),
+                request: request(&machine, random, has_gangs),
                 lease: NonZeroU64::new(random.between(1, 500).into()),
             },
             50..74 => Change::Release { job },
@@ -178,7 +188,7 @@ fn faulty(controller: &Controller<'_>, random: &mut Random) -> Option<NodeId> {
 
 /// A random request: mostly of less than half of each side, with or without an estimate, sometimes
 /// one that never fits.
-fn request(machine: &Grid, random: &mut Random) -> Request {
+fn request(machine: &Grid, random: &mut Random, has_gangs: bool) -> Request {
     let whole_sides = random.percent(10);
     let extents: Vec<u16> = machine
         .sides()
@@ -207,6 +217,10 @@ fn request(machine: &Grid, random: &mut Random) -> Request {
     }
     if random.percent(5) {
         request = request.with_rings();
+    }
+    if has_gangs && random.percent(25) {
+        let slices = Slices::new(random.between(2, 5)).expect("few slices");
+        request = request.with_slices(slices);
     }
     request
 }

@@ -155,6 +155,16 @@ void meshalloc_panic(const char *file, size_t length, uint32_t line);
 #define MESHALLOC_REASON_TABLE_FULL 9
 
 /**
+ * Reason: slices of the gang have places, but not all of them at once.
+ */
+#define MESHALLOC_REASON_GANG_INCOMPLETE 10
+
+/**
+ * Reason: no places for all slices of the gang were found, and the search was not completed.
+ */
+#define MESHALLOC_REASON_NOT_SEARCHED_TO_THE_END 11
+
+/**
  * The error numbers. Functions return 0 or a positive number if they succeed, and one of these if
  * they fail. A failed call changes nothing, unless its documentation says otherwise.
  *
@@ -204,6 +214,15 @@ enum meshalloc_error
    * A processor of a block is held or faulty, or lies in two of the blocks.
    */
   MESHALLOC_ERROR_NOT_FREE = -9,
+  /**
+   * Enough processors are free and slices of the gang have places, but not all of them at once.
+   */
+  MESHALLOC_ERROR_GANG_INCOMPLETE = -10,
+  /**
+   * Enough processors are free. The search found no places for all slices of the gang, and gave
+   * up before it had looked everywhere.
+   */
+  MESHALLOC_ERROR_NOT_SEARCHED_TO_THE_END = -11,
   /**
    * An extent, the number of extents, or the number of processors is zero.
    */

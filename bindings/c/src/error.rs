@@ -51,6 +51,11 @@ pub enum Error {
     RingBusy = -8,
     /// A processor of a block is held or faulty, or lies in two of the blocks.
     NotFree = -9,
+    /// Enough processors are free and slices of the gang have places, but not all of them at once.
+    GangIncomplete = -10,
+    /// Enough processors are free. The search found no places for all slices of the gang, and gave
+    /// up before it had looked everywhere.
+    NotSearchedToTheEnd = -11,
 
     /// An extent, the number of extents, or the number of processors is zero.
     EmptyRequest = -100,
@@ -134,6 +139,9 @@ errors! {
     Reserved, c"fits only into processors that are reserved for earlier jobs";
     Busy, c"busy with an earlier command";
     RingBusy, c"enough free processors, but no free place with the rings that it demands";
+    GangIncomplete, c"enough free processors, but no places for all slices of the gang at once";
+    NotSearchedToTheEnd,
+        c"no places for all slices of the gang were found, and the search was not completed";
     NotFree, c"a processor of the block is held or faulty, or lies in two of the blocks";
     EmptyRequest, c"empty request: sides and processors must be at least 1";
     MalformedRequest, c"the request has more processors than its shape";
@@ -190,6 +198,8 @@ impl From<Refusal> for Error {
             Refusal::NotLegal => Error::NotLegal,
             Refusal::NoRing => Error::NoRing,
             Refusal::RingBusy => Error::RingBusy,
+            Refusal::GangIncomplete => Error::GangIncomplete,
+            Refusal::NotSearchedToTheEnd => Error::NotSearchedToTheEnd,
             // A test compares the text of every refusal.
             _ => Error::NeverFits,
         }

@@ -87,6 +87,10 @@ pub const REASON_BEHIND_RESERVATION: i32 = 7;
 pub const REASON_UNTRIED: i32 = 8;
 /// Reason: there is no room for its blocks.
 pub const REASON_TABLE_FULL: i32 = 9;
+/// Reason: slices of the gang have places, but not all of them at once.
+pub const REASON_GANG_INCOMPLETE: i32 = 10;
+/// Reason: no places for all slices of the gang were found, and the search was not completed.
+pub const REASON_NOT_SEARCHED_TO_THE_END: i32 = 11;
 
 /// The number of a reason.
 #[cfg(feature = "reasons")]
@@ -108,7 +112,9 @@ const _: () = assert!(
         && reason(Some(Reason::BehindReservation)) == REASON_BEHIND_RESERVATION
         && reason(Some(Reason::Untried)) == REASON_UNTRIED
         && reason(Some(Reason::TableFull)) == REASON_TABLE_FULL
-        && Reason::ALL.len() == 9
+        && reason(Some(Reason::GangIncomplete)) == REASON_GANG_INCOMPLETE
+        && reason(Some(Reason::NotSearchedToTheEnd)) == REASON_NOT_SEARCHED_TO_THE_END
+        && Reason::ALL.len() == 11
 );
 
 /// A machine: a grid of processors. MESHALLOC_MESH, MESHALLOC_MESH_3D and MESHALLOC_TORUS_3D are

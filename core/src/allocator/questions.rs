@@ -94,7 +94,8 @@ impl<'m> Allocator<'m> {
 }
 
 impl<'m, S: Strategy> Allocator<'m, S> {
-    /// Whether the strategy would find a place for the request now; nothing changes.
+    /// Whether the strategy would find a place for the request now, or places for all slices of a
+    /// gang; nothing changes. A search for a gang that gives up says no.
     ///
     /// # Time complexity
     ///
@@ -107,6 +108,9 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     pub(crate) fn would_fit(&mut self, request: &Request, pause: Option<&Pause<'_, 'm>>) -> bool {
         if !matches!(self.demand(request), Ok(demand) if demand <= self.occupancy.free()) {
             return false;
+        }
+        if request.is_gang() {
+            return self.refusal_of_gang(request, pause).is_none();
         }
         self.occupancy.settle_for_search();
         let mut draft = Draft::new(&mut self.pool, pause, &self.occupancy);
@@ -138,6 +142,9 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         if self.demand(request)? > self.occupancy.free() {
             return Err(Refusal::TooFewFree);
         }
+        if request.is_gang() {
+            return self.refusal_of_gang(request, pause).map_or(Ok(()), Err);
+        }
         self.occupancy.settle_for_search();
         let mut draft = Draft::new(&mut self.pool, pause, &self.occupancy);
         let site = Site::new(&self.occupancy).asking();
@@ -145,6 +152,33 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         let blocks = draft.finish(found)?;
         self.pool.free(blocks);
         Ok(())
+    }
+
+    /// Why a request whose demand is free would not be granted now, unless there is just no room
+    /// for its blocks; `None` if it would.
+    pub(crate) fn refusal(
+        &mut self,
+        request: &Request,
+        pause: Option<&Pause<'_, 'm>>,
+    ) -> Option<Refusal> {
+        if request.is_gang() {
+            let refusal = self.refusal_of_gang(request, pause);
+            return refusal.filter(|&refusal| refusal != Refusal::TableFull);
+        }
+        (!self.would_fit(request, pause)).then(|| request.refusal_without_place())
+    }
+
+    /// Why a gang whose demand is free would not be granted now; `None` if it would.
+    fn refusal_of_gang(
+        &mut self,
+        request: &Request,
+        pause: Option<&Pause<'_, 'm>>,
+    ) -> Option<Refusal> {
+        let refusal = self
+            .suppose()
+            .pausing(pause.copied())
+            .refusal_of_gang(request);
+        refusal.map(|refusal| request.refusal_of(refusal))
     }
 
     /// A supposition: what if blocks were given back or others occupied? It begins with the present
@@ -171,7 +205,8 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     }
 
     /// Whether this request, whose demand is known, could be granted while only absent
-    /// processors are busy. O(words), and a search.
+    /// processors are busy. A search for a gang that gives up counts as yes. O(words), and a
+    /// search.
     ///
     /// # Errors
     ///
@@ -189,7 +224,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
             self.supposed.occupy(block);
         }
         let mut supposition = self.supposition().pausing(pause.copied());
-        if supposition.fits_demand(request, demand) {
+        if supposition.may_fit(request, demand) {
             Ok(())
         } else {
             Err(Refusal::NeverFits)

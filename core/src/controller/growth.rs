@@ -110,6 +110,11 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
     /// The numbers of nodes in the blocks that a request may be granted, or that may be reserved
     /// for it.
     fn nodes_of(&self, request: &Request) -> usize {
+        let slices = request.slices() as usize;
+        slices.saturating_mul(self.nodes_of_slice(&request.one_slice()))
+    }
+
+    fn nodes_of_slice(&self, request: &Request) -> usize {
         match self.strategy().facts().holds {
             Contiguity::OneBlock => 2,
             Contiguity::TwoBlocks => 4,

@@ -654,7 +654,7 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
     ) -> Result<(u32, Cell), Refusal> {
         let demand = self.allocator.demand(request)?;
         let cell = self.jobs.cell_for(job)?;
-        if self.allocator.is_any_absent() {
+        if self.allocator.may_never_fit(request) {
             let (_, world) = self.world(pauses);
             let pause = Pause::with_jobs(world.pauses, world.jobs);
             world

@@ -398,7 +398,8 @@ impl<S: ServedStrategy, D: ServedScheduler> Restoring<'_, '_, S, D> {
             return Ok(());
         };
         let jobs = &mut self.controller.jobs;
-        consistent(processors >= jobs.get(slot).request().processors)?;
+        let request = jobs.get(slot).request();
+        consistent(processors >= request.total() && blocks.len() >= request.slices())?;
         match purpose {
             Purpose::Running { since, number } => {
                 consistent(blocks.len() > 0)?;
@@ -435,7 +436,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Restoring<'_, '_, S, D> {
         let has_run = matches!(saved.reserved, SavedReserved::HasRun);
         let slot = self.job(&saved.job, reserved, has_run)?;
         if let Reserved::Block(block) = reserved.1 {
-            let processors = self.controller.jobs.get(slot).request().processors;
+            let processors = self.controller.jobs.get(slot).request().total();
             consistent(self.controller.machine().area(block) >= processors)?;
         }
         match saved.reserved {

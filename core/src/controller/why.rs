@@ -107,7 +107,7 @@ impl<S: Strategy> Waits for Waiting<'_, '_, S> {
         for running in jobs.running() {
             supposition.give_back_blocks(running.blocks());
         }
-        supposition.fits_demand(job.request(), job.demand())
+        supposition.may_fit(job.request(), job.demand())
     }
 
     fn before(&mut self) -> u32 {

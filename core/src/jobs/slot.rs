@@ -207,7 +207,7 @@ impl JobSlot {
     /// Internal fragmentation: the number of processors it holds beyond its request. 0 while it
     /// waits.
     pub const fn internal_fragmentation(&self) -> u32 {
-        self.processors().saturating_sub(self.request.processors)
+        self.processors().saturating_sub(self.request.total())
     }
 
     /// The number of blocks it holds.

@@ -59,6 +59,12 @@ impl<'m> Occupancy<'m> {
         self.free += free_all_but(faulty, busy, &self.layout, block);
     }
 
+    /// Marks the processors of a block as free. All of them must be busy, and none faulty.
+    pub(crate) fn leave(&mut self, block: Block) {
+        self.mark_free(block);
+        self.free += self.layout.area(block);
+    }
+
     /// Marks these processors of a word as busy, free or not. Returns how many were free.
     #[inline]
     pub(crate) fn occupy_bits(&mut self, word: usize, bits: Word) -> u32 {

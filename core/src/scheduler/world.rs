@@ -39,7 +39,7 @@ impl<'m, S: ServedStrategy> World<'_, 'm, S> {
             Try::Freely(job) | Try::AroundReservations(job) => self.find(job),
         };
         let blocks = blocks?;
-        let wanted = self.jobs.get(attempted.job()).request().processors;
+        let wanted = self.jobs.get(attempted.job()).request().total();
         self.allocator.admit(blocks, wanted)?;
         let pause = Pause::with_jobs(self.pauses, self.jobs);
         self.allocator.take(blocks, pause.as_ref());

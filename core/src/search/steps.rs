@@ -53,6 +53,11 @@ impl Steps {
         self.0.get(dimension).copied().unwrap_or(1)
     }
 
+    /// The numbers by dimension.
+    pub(crate) const fn numbers(self) -> [u16; 4] {
+        self.0
+    }
+
     fn allows(self, dimension: usize, at: u32) -> bool {
         at.is_multiple_of(self.step(dimension).into())
     }

@@ -284,6 +284,10 @@ impl Strategy for AnyStrategy<'_> {
         self.search(site, request, draft)
     }
 
+    fn each_box(&self, grid: &Grid, request: &Request, visit: &mut dyn FnMut(BoxForm)) -> bool {
+        self.visit_boxes(grid, request, visit)
+    }
+
     #[inline]
     fn arrived(&mut self, request: &Request) {
         let workspace = &mut self.workspace;

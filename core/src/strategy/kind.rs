@@ -289,18 +289,20 @@ impl Contiguity {
         matches!(self, Contiguity::OneBlock)
     }
 
-    /// The number of processors that a request names. An attempt to place it is *valid* if at least
+    /// The number of processors that a request names, for all its slices. An attempt to place it is
+    /// *valid* if at least
     /// this number is free; a valid attempt that fails is an allocation miss.
     #[inline]
     pub const fn requested(self, request: &Request) -> u32 {
-        match self {
+        let of_slice = match self {
             _ if request.flags.contains(Flags::CHIPS) => request.processors,
             Contiguity::OneBlock
             | Contiguity::TwoBlocks
             | Contiguity::Blocks
             | Contiguity::Parts => request.shape.area(),
             Contiguity::Processors => request.processors,
-        }
+        };
+        of_slice.saturating_mul(request.slices())
     }
 
     /// The most blocks that `jobs` jobs hold together on a machine of `processors` processors.

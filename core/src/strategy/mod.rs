@@ -18,7 +18,7 @@
 use crate::checkpoint::{Reader, RestoreError, Writer};
 use crate::draft::Draft;
 use crate::error::{ConfigureError, Refusal};
-use crate::grid::{Block, Grid, Shape};
+use crate::grid::{Block, DESCRIBED_MAX, Grid, Shape};
 use crate::machine::Description;
 use crate::occupancy::Occupancy;
 use crate::request::{Flags, Request};
@@ -96,6 +96,14 @@ pub trait Strategy {
     /// at [`OccupancyEvent::SuppositionEnded`].
     fn propose(&mut self, site: &Site<'_>, request: &Request, draft: &mut Draft<'_, '_>) -> bool;
 
+    /// The boxes in which it looks for a slice of the request, if it surely finds one wherever such
+    /// a box is free and may begin, and gives nothing else. Calls `visit` with each of them: its
+    /// sides by dimension, and at multiples of what it begins. Returns whether that is so; without
+    /// it no search for the slices of a gang can say that there are no places.
+    fn each_box(&self, _grid: &Grid, _request: &Request, _visit: &mut dyn FnMut(BoxForm)) -> bool {
+        false
+    }
+
     /// Called when a request arrives; it may be refused or have to wait. For strategies that learn
     /// from requests ([`Facts::looks_ahead`]).
     fn arrived(&mut self, _request: &Request) {}
@@ -125,6 +133,16 @@ pub trait Strategy {
 
     /// Asserts every invariant of the strategy's data. For tests; it may be slow.
     fn check_invariants(&self, _occupancy: &Occupancy<'_>) {}
+}
+
+/// A box in which a strategy may place a slice, by dimension: at most four, and 1 beyond those of
+/// the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BoxForm {
+    /// Its sides.
+    pub sides: [u16; DESCRIBED_MAX],
+    /// At multiples of these numbers it may begin.
+    pub steps: [u16; DESCRIBED_MAX],
 }
 
 /// What has happened to the machine's occupancy.
@@ -224,5 +242,11 @@ pub(crate) fn demand_on(
     if !Description::BUILT && request.flags.intersects(Flags::ALL_RINGS) {
         return Err(Refusal::NoRing);
     }
-    strategy.demand(machine, request)
+    let demand = strategy.demand(machine, request)?;
+    if !request.is_gang() {
+        return Ok(demand);
+    }
+    let all = demand.checked_mul(request.slices());
+    all.filter(|&all| all <= machine.nodes())
+        .ok_or(Refusal::NeverFits)
 }

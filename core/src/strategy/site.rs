@@ -13,6 +13,9 @@ pub struct Site<'a> {
     pub occupancy: &'a Occupancy<'a>,
     /// Whether only the answer counts, yes or no: the caller discards the draft.
     pub is_question: bool,
+    /// Whether the occupancy is supposed only because earlier slices of the same gang are in it:
+    /// then what is found may be granted.
+    pub(crate) is_of_gang: bool,
     known: Option<Known<'a>>,
 }
 
@@ -30,6 +33,7 @@ impl<'a> Site<'a> {
         Site {
             occupancy,
             is_question: false,
+            is_of_gang: false,
             known: None,
         }
     }
@@ -38,6 +42,14 @@ impl<'a> Site<'a> {
     pub(crate) const fn asking(self) -> Self {
         Site {
             is_question: true,
+            ..self
+        }
+    }
+
+    /// The site for a slice of a gang that is to be granted.
+    pub(crate) const fn of_gang(self) -> Self {
+        Site {
+            is_of_gang: true,
             ..self
         }
     }

@@ -9,7 +9,7 @@ use meshalloc::message::{
 use meshalloc::{
     Answer, Block, Capacity, Change, Configuration, Counts, Error, Event, EventKind, FaultReport,
     Flags, Grid, JobId, JobState, MESH_SIDE_MAX, NodeId, Outcome, PageOrder, Query, Request,
-    SchedulerKind, Statistics, StrategyKind,
+    SchedulerKind, Slices, Statistics, StrategyKind,
 };
 use meshalloc_firmware::protocol::{
     BUILD_BYTES_MAX, EVENTS_MAX, SCHEDULERS_MAX, SOFTWARE_BYTES_MAX, STRATEGIES_MAX,
@@ -100,6 +100,8 @@ pub(crate) fn longest_client_messages() -> Vec<ClientMessage> {
 /// The same request as long as it can be.
 fn longest(request: Request) -> Request {
     let request = request.with_processors(u32::MAX);
+    let slices = Slices::new(Slices::MOST).expect("the most slices");
+    let request = request.with_slices(slices);
     request.with_flags(Flags::all()).with_estimate(u64::MAX)
 }
 

@@ -9,7 +9,7 @@ use meshalloc::message::{
 use meshalloc::{
     Answer, Block, Capacity, Change, Configuration, ConfigureError, Counts, CurveFit, CurveLine,
     DIMENSIONS_MAX, Error, Event, EventKind, FaultReport, Flags, JobId, JobState, NodeId, Outcome,
-    PageOrder, Query, Reason, Refusal, Request, SchedulerKind, Serves, Shape, Statistics,
+    PageOrder, Query, Reason, Refusal, Request, SchedulerKind, Serves, Shape, Slices, Statistics,
     StrategyKind, Submesh,
 };
 use meshalloc_firmware::frame::CLIENT_FRAME_MAX;
@@ -42,6 +42,7 @@ pub(crate) fn client_messages() -> Vec<(String, ClientMessage)> {
     };
     let command = |command| at(None, command);
     let submesh = Request::submesh(4, 3);
+    let gang = submesh.with_slices(Slices::new(3).expect("some slices"));
     let job = JobId(300);
     let configure = |machine: &str| {
         let first_fit = on(grid(machine), StrategyKind::FirstFit);
@@ -142,6 +143,14 @@ pub(crate) fn client_messages() -> Vec<(String, ClientMessage)> {
         (
             "submit with an estimate",
             command(Change::submit(job, request(&[4, 3]).with_estimate(300))),
+        ),
+        (
+            "submit a gang of 3 slices",
+            command(Change::submit(job, gang)),
+        ),
+        (
+            "submit a gang of 3 slices with an estimate",
+            command(Change::submit(job, gang.with_estimate(300))),
         ),
         ("submit without an extent", command(submit_shape(2, &[]))),
         (

@@ -14,6 +14,7 @@ mod cubes;
 mod every_occupancy;
 mod few_blocks;
 mod free_submesh_list;
+mod gangs;
 mod grids;
 mod growth;
 mod handle;

@@ -568,6 +568,9 @@ fn everything_happens() {
             missing.extend(Refusal::ALL.map(Refusal::name));
             // On a mesh only extents up to 2 have rings, so RingBusy is not expected.
             missing.remove(Refusal::RingBusy.name());
+            // There are no gangs.
+            missing.remove(Refusal::GangIncomplete.name());
+            missing.remove(Refusal::NotSearchedToTheEnd.name());
             // Any number of processors is legal; see `Reader::request` for the others.
             let is_shapeless = counts_processors(strategy) && strategy != StrategyKind::Neighbor;
             if is_shapeless {

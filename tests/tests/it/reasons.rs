@@ -153,10 +153,14 @@ fn reasons_are_those_of_naive_strategies() {
     }
     for reason in Reason::ALL {
         // A controller refuses what never fits. There is room for the blocks of all jobs. Each line
-        // of three processors on these machines is a ring, or none is.
+        // of three processors on these machines is a ring, or none is. There are no gangs.
         let is_rare = matches!(
             reason,
-            Reason::NeverFits | Reason::TableFull | Reason::RingNotFree
+            Reason::NeverFits
+                | Reason::TableFull
+                | Reason::RingNotFree
+                | Reason::GangIncomplete
+                | Reason::NotSearchedToTheEnd
         );
         assert_eq!(
             counts[reason as usize] == 0,

@@ -33,7 +33,7 @@ const TYPES: [&str; 18] = [
     "Why",
 ];
 /// More types, and constants.
-const OTHERS: [&str; 25] = [
+const OTHERS: [&str; 27] = [
     "Write",
     "ALIGNMENT",
     "CHIPS",
@@ -50,9 +50,11 @@ const OTHERS: [&str; 25] = [
     "REASON_BEHIND_RESERVATION",
     "REASON_FAULTS",
     "REASON_FRAGMENTED",
+    "REASON_GANG_INCOMPLETE",
     "REASON_NEVER_FITS",
     "REASON_NONE",
     "REASON_NOT_ITS_TURN",
+    "REASON_NOT_SEARCHED_TO_THE_END",
     "REASON_RING_NOT_FREE",
     "REASON_TABLE_FULL",
     "REASON_TOO_FEW_FREE",

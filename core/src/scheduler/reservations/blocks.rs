@@ -20,7 +20,7 @@ impl<S: Strategy> Supposition<'_, '_, S> {
     /// # Errors
     ///
     /// `Reserved` if every place overlaps occupied processors, or if the blocks of reservations
-    /// take the room for the job's blocks.
+    /// take the room for the job's blocks. `NotSearchedToTheEnd` for a gang whose search gives up.
     pub(crate) fn find(
         mut self,
         request: &Request,
@@ -31,7 +31,10 @@ impl<S: Strategy> Supposition<'_, '_, S> {
             return Err(Refusal::Reserved);
         }
         let blocks = self.propose(request, Some(placing));
-        blocks.map_err(|_| Refusal::Reserved)
+        blocks.map_err(|refusal| match refusal {
+            Refusal::NotSearchedToTheEnd => refusal,
+            _ => Refusal::Reserved,
+        })
     }
 
     /// The reservation for a job that fits here; see
@@ -101,7 +104,7 @@ impl<S: Strategy> Supposition<'_, '_, S> {
         given_back: &(impl Iterator<Item = Chain> + Clone),
     ) -> Option<Block> {
         let (grid, recognizes) = (self.supposed.grid(), self.strategy.facts().recognizes);
-        if !grid.is_plane() {
+        if !grid.is_plane() || request.is_gang() {
             return None;
         }
         let mut sides = [Sides::new(0, 0); 2];

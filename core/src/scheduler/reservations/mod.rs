@@ -86,9 +86,10 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
                 return Err(self.refusal_but_for_reservations(job));
             }
         }
-        // Only blocks of reservations can leave no room for its blocks.
+        // Only blocks of reservations can leave no room for its blocks, unless it is a gang.
+        let may_be_reserved = !self.jobs.get(job).request().is_gang();
         self.find(job).map_err(|refusal| match refusal {
-            Refusal::TableFull => Refusal::Reserved,
+            Refusal::TableFull if may_be_reserved => Refusal::Reserved,
             other => other,
         })
     }
@@ -121,15 +122,12 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
     }
 
     /// Why a job that does not fit around the reservations is refused: `Reserved` if it would fit
-    /// without them, else `Fragmented`.
+    /// without them.
     fn refusal_but_for_reservations(&mut self, job: Slot) -> Refusal {
         let request = self.jobs.get(job).request();
         let pause = Pause::with_jobs(self.pauses, self.jobs);
-        if self.allocator.would_fit(request, pause.as_ref()) {
-            Refusal::Reserved
-        } else {
-            request.refusal_without_place()
-        }
+        let refusal = self.allocator.refusal(request, pause.as_ref());
+        refusal.unwrap_or(Refusal::Reserved)
     }
 
     /// Lets the strategy search for a job around the blocks whose reservation starts before
@@ -141,8 +139,8 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
             return Err(Refusal::TooFewFree);
         }
         let pause = Pause::with_jobs(self.pauses, self.jobs);
-        if !self.allocator.would_fit(request, pause.as_ref()) {
-            return Err(request.refusal_without_place());
+        if let Some(refusal) = self.allocator.refusal(request, pause.as_ref()) {
+            return Err(refusal);
         }
         let mut supposition = self.allocator.suppose().pausing(pause);
         occupy_reservations(self.jobs, &mut supposition, self.now, withheld_before);
@@ -162,6 +160,9 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
     ///   ([`Facts::recognizes`](crate::Facts::recognizes)); ties: the smallest (y1, x1, y2, x2);
     /// - if there is no such corner, and on other grids: the blocks that the strategy would choose.
     ///
+    /// A gang has the blocks that its search finds ([`Request::slices`]). The search need not find
+    /// them again where more is free: then the reservation moves.
+    ///
     /// A reservation of several blocks takes room in the pool that running jobs leave; all together
     /// the pool never has more blocks than the machine has processors. If the room is too small,
     /// the whole machine is reserved, so that no later job runs beyond the start of the
@@ -170,7 +171,8 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
     /// # Time complexity
     ///
     /// The first reservation takes O(log running) suppositions, if a request that fits also fits
-    /// when more processors are free ([`FindsAgain::Monotone`]). Any other reservation takes one
+    /// when more processors are free ([`FindsAgain::Monotone`]) and is no gang.
+    /// Any other reservation takes one
     /// supposition for each running job and reservation, since reservations take processors away
     /// again.
     #[cfg(feature = "reservations")]
@@ -189,7 +191,8 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
     fn earliest_blocks(&mut self, job: Slot) -> Option<(Ticks, Reserved)> {
         let is_first = self.jobs.reserved().next().is_none();
         let finds_again = self.allocator.strategy().facts().finds_again;
-        let from = if is_first && finds_again == FindsAgain::Monotone {
+        let is_monotone = finds_again == FindsAgain::Monotone && !self.asked_for(job).0.is_gang();
+        let from = if is_first && is_monotone {
             self.first_end_that_suffices(job)?
         } else {
             let mut end = self.end_after(None)?;

@@ -2,11 +2,13 @@
 //! a number of processors or demands rings stands for, and what is legal.
 
 use crate::error::Refusal;
-use crate::grid::{Grid, Shape};
+use crate::grid::{DESCRIBED_MAX, Grid, Shape};
 use crate::machine::{Description, Layouts, SliceRule, demanded_rings};
 use crate::request::{Flags, Request};
+use crate::search::steps::{Rule, Steps};
+use crate::slices::Slices;
 use crate::strategy::facts::RULED;
-use crate::strategy::{AnyStrategy, Draft, Site};
+use crate::strategy::{AnyStrategy, BoxForm, Draft, Site, StrategyKind};
 
 impl<'m> AnyStrategy<'m> {
     fn layouts<'a>(&self, grid: &'a Grid) -> Layouts<'a>
@@ -69,6 +71,39 @@ impl<'m> AnyStrategy<'m> {
             u32::MAX => Err(refusal),
             _ => Ok(least),
         }
+    }
+
+    /// [`Strategy::each_box`](crate::Strategy::each_box) of the strategies that find every free
+    /// box of the sides that they try.
+    pub(super) fn visit_boxes(
+        &self,
+        grid: &Grid,
+        request: &Request,
+        visit: &mut dyn FnMut(BoxForm),
+    ) -> bool {
+        let finds_all = matches!(
+            self.kind(),
+            StrategyKind::FirstFit
+                | StrategyKind::AdaptiveScan
+                | StrategyKind::FreeSubmeshList
+                | StrategyKind::BestFit
+                | StrategyKind::BusyList
+                | StrategyKind::LeastExpectedBlocking { .. }
+                | StrategyKind::LebEstimates { .. }
+        );
+        let names_chips = request.flags.contains(Flags::CHIPS);
+        if !Slices::BUILT || !finds_all || names_chips || grid.dimensions() > DESCRIBED_MAX {
+            return false;
+        }
+        let (layouts, rule) = (self.layouts(grid), Rule::of(self.machine()));
+        for trial in layouts.trials(request, request.shape) {
+            let steps = rule.map(|rule| rule.steps(&trial.sides[..grid.dimensions()]));
+            visit(BoxForm {
+                sides: trial.sides,
+                steps: steps.map_or([1; DESCRIBED_MAX], Steps::numbers),
+            });
+        }
+        true
     }
 
     /// Tries what a request stands for, one form after the other.

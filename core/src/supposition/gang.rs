@@ -1,0 +1,255 @@
+//! Places for all slices of a gang at once.
+//!
+//! # Source
+//!
+//! This project.
+//!
+//! # Definition
+//!
+//! 1. The strategy places one slice after the other, each where the earlier ones are busy. It sees
+//!    no other jobs ([`Outlook`](crate::Outlook)).
+//! 2. If it finds no place for the first slice, there is none for the gang.
+//! 3. If it finds none for a later slice, other places of the earlier ones may help. For a strategy
+//!    that surely finds each free box of the sides that it tries
+//!    ([`Strategy::each_box`](crate::Strategy::each_box)), and for at most [`SLICES_MAX`] slices,
+//!    sets of places are searched by backtracking, in the order of the places' first processors.
+//!    After [`STEPS_MAX`] steps the search gives up.
+//!
+//! Without wrapping links a free processor that no place begins at or covers, once the search has
+//! passed it, stays free. With more of them than the gang leaves free the search turns back.
+//!
+//! ```text
+//!   a gang of 2 slices of 2 x 2     first fit          the search
+//!
+//!     . . . .                         . . . .            1 1 2 2
+//!     . . . .                         . 1 1 .            1 1 2 2
+//!     # . . #                         # 1 1 #            # . . #
+//! ```
+//!
+//! # Complexity and memory
+//!
+//! A search of the strategy for each slice, and [`STEPS_MAX`] looks at a place; [`SLICES_MAX`]
+//! entries of the stack.
+
+use heapless::Vec;
+
+use super::Supposition;
+use crate::draft::Draft;
+use crate::error::Refusal;
+use crate::grid::{Block, Grid};
+use crate::node::NodeId;
+use crate::pool::{Chain, NONE};
+use crate::request::Request;
+use crate::strategy::{BoxForm, Site, Strategy, demand_on};
+
+/// The most slices for which sets of places are searched.
+const SLICES_MAX: usize = 32;
+/// The most steps of that search: looks at a processor for one of the boxes.
+const STEPS_MAX: u32 = 1 << 16;
+/// The most boxes that a slice may have: the orders of four sides.
+const FORMS_MAX: usize = 24;
+
+/// The place of a slice in the search.
+#[derive(Clone, Copy, Debug)]
+struct Placed {
+    /// The number of its first processor.
+    first: u32,
+    /// Which of the boxes it is.
+    form: u8,
+    /// The free processors before it that stay free.
+    left_free: u32,
+}
+
+impl<S: Strategy> Supposition<'_, '_, S> {
+    /// Why a gang whose demand is free gets no places here. `None` if it does.
+    pub(crate) fn refusal_of_gang(&mut self, request: &Request) -> Option<Refusal> {
+        self.find_gang(request, false)
+            .map(|blocks| self.pool.free(blocks))
+            .err()
+    }
+
+    /// The blocks of a gang whose demand is free, slice by slice. They are not occupied here.
+    ///
+    /// # Errors
+    ///
+    /// `Fragmented` if no slice has a place; `GangIncomplete`, `NotSearchedToTheEnd`, `TableFull`.
+    pub(crate) fn gang(&mut self, request: &Request) -> Result<Chain, Refusal> {
+        self.find_gang(request, true)
+    }
+
+    // The board has one copy.
+    #[inline(never)]
+    fn find_gang(&mut self, request: &Request, is_to_be_granted: bool) -> Result<Chain, Refusal> {
+        let slice = request.one_slice();
+        let demand = demand_on(self.strategy, self.supposed.grid(), &slice)?;
+        let (mut blocks, mut placed) = ((Chain::EMPTY, NONE), 0);
+        let mut refusal = None;
+        while placed < request.slices() && refusal.is_none() {
+            match self.next_slice(&slice, demand, is_to_be_granted) {
+                Ok(more) => {
+                    for block in self.pool.iter(more) {
+                        self.supposed.occupy(block);
+                        self.poll();
+                    }
+                    blocks = self.pool.join(blocks, more);
+                    placed += 1;
+                }
+                Err(reason) => refusal = Some(reason),
+            }
+        }
+        self.end();
+        for block in self.pool.iter(blocks.0) {
+            self.supposed.leave(block);
+            self.poll();
+        }
+        let Some(refusal) = refusal else {
+            return Ok(blocks.0);
+        };
+        self.pool.free(blocks.0);
+        match refusal {
+            Refusal::Fragmented if placed > 0 => self.pack(&slice, request.slices()),
+            // There may be no places either.
+            Refusal::TableFull => {
+                let blocks = self.pack(&slice, request.slices());
+                blocks.map_err(|refusal| match refusal {
+                    Refusal::NotSearchedToTheEnd => Refusal::TableFull,
+                    other => other,
+                })
+            }
+            other => Err(other),
+        }
+    }
+
+    /// The blocks of one more slice.
+    fn next_slice(
+        &mut self,
+        slice: &Request,
+        demand: u32,
+        is_to_be_granted: bool,
+    ) -> Result<Chain, Refusal> {
+        // Earlier slices may have taken more than the least.
+        if demand > self.free() {
+            return Err(Refusal::Fragmented);
+        }
+        let mut draft = Draft::new(self.pool, self.pause.as_ref(), self.occupancy);
+        let mut site = Site::new(self.supposed);
+        if is_to_be_granted {
+            site = site.of_gang();
+        }
+        let found = self.strategy.propose(&site, slice, &mut draft);
+        draft.finish(found)
+    }
+
+    /// Searches sets of places for this many slices, whose processors are free.
+    fn pack(&mut self, slice: &Request, slices: u32) -> Result<Chain, Refusal> {
+        let grid = *self.supposed.grid();
+        let mut forms = Vec::<BoxForm, FORMS_MAX>::new();
+        let mut is_any_left_out = slices as usize > SLICES_MAX;
+        let finds_all = self.strategy.each_box(&grid, slice, &mut |form| {
+            is_any_left_out |= forms.push(form).is_err();
+        });
+        if !finds_all || is_any_left_out {
+            return Err(Refusal::NotSearchedToTheEnd);
+        }
+        let mut stack = Vec::<Placed, SLICES_MAX>::new();
+        let outcome = self.search(&grid, &forms, slices, &mut stack);
+        let block = |place: &Placed| {
+            let form = forms.get(usize::from(place.form));
+            form.and_then(|form| place_at(&grid, form, place.first))
+        };
+        for block in stack.iter().filter_map(block) {
+            self.supposed.leave(block);
+        }
+        outcome?;
+        let mut draft = Draft::new(self.pool, self.pause.as_ref(), self.occupancy);
+        for block in stack.iter().filter_map(block) {
+            draft.push(block);
+        }
+        draft.finish(true)
+    }
+
+    /// Occupies the places of all slices and notes them in the stack.
+    ///
+    /// # Errors
+    ///
+    /// `GangIncomplete` if there are none; `NotSearchedToTheEnd`. Then the stack has the places
+    /// that are occupied.
+    fn search(
+        &mut self,
+        grid: &Grid,
+        forms: &[BoxForm],
+        slices: u32,
+        stack: &mut Vec<Placed, SLICES_MAX>,
+    ) -> Result<(), Refusal> {
+        let wraps = (0..grid.dimensions()).any(|at| grid.wraps(at) && grid.side(at) > 1);
+        // All boxes have the same sides in another order.
+        let area = forms.first().map_or(0, |form| {
+            let sides = form.sides.iter().map(|&side| u32::from(side));
+            sides.product::<u32>()
+        });
+        let may_stay = self.supposed.free().saturating_sub(area * slices);
+        let (mut first, mut form, mut left_free) = (0, 0, 0);
+        for step in 0..STEPS_MAX {
+            if stack.len() as u32 == slices {
+                return Ok(());
+            }
+            if step % 64 == 0 {
+                self.poll();
+            }
+            let is_over = first >= grid.nodes() || !wraps && left_free > may_stay;
+            if is_over {
+                let Some(placed) = stack.pop() else {
+                    return Err(Refusal::GangIncomplete);
+                };
+                (first, form, left_free) = (placed.first, placed.form, placed.left_free);
+                let block = forms.get(usize::from(form));
+                if let Some(block) = block.and_then(|form| place_at(grid, form, first)) {
+                    self.supposed.leave(block);
+                }
+                form += 1;
+                continue;
+            }
+            let is_busy = self.supposed.is_busy(NodeId(first));
+            let Some(sides) = forms.get(usize::from(form)).filter(|_| !is_busy) else {
+                left_free += u32::from(!is_busy);
+                (first, form) = (first + 1, 0);
+                continue;
+            };
+            match place_at(grid, sides, first).filter(|&block| self.supposed.is_free(block)) {
+                Some(block) => {
+                    self.supposed.occupy(block);
+                    // There is room for all slices.
+                    let _ = stack.push(Placed {
+                        first,
+                        form,
+                        left_free,
+                    });
+                    (first, form) = (first + 1, 0);
+                }
+                None => form += 1,
+            }
+        }
+        Err(Refusal::NotSearchedToTheEnd)
+    }
+}
+
+/// The box that begins at this processor; `None` if it may not begin there, or leaves the machine.
+/// One that goes all around a dimension begins at 0 there.
+fn place_at(grid: &Grid, form: &BoxForm, first: u32) -> Option<Block> {
+    let mut rest = first;
+    for at in 0..grid.dimensions() {
+        let (side, of) = (u32::from(grid.side(at)), u32::from(*form.sides.get(at)?));
+        let start = rest % side;
+        rest /= side;
+        let is_inside = if grid.wraps(at) && of < side {
+            true
+        } else {
+            start + of <= side
+        };
+        if !is_inside || !start.is_multiple_of(u32::from(*form.steps.get(at)?)) {
+            return None;
+        }
+    }
+    let side = |at: usize| form.sides.get(at).map_or(1, |&side| u32::from(side));
+    Some(grid.block_at(first, side))
+}
