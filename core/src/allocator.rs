@@ -114,8 +114,8 @@ impl<'m> Allocator<'m> {
     /// absent ([`Description::with_absent`]), or if the slices of a gang surely have no places at
     /// once on the empty machine; `TooFewFree`, `Fragmented`, `GangIncomplete`,
     /// `NotSearchedToTheEnd`, or `TableFull` if there is no room for as many blocks. Then nothing
-    /// has changed but what a strategy knows of the
-    /// latest requests ([`StrategyKind::LeastExpectedBlocking`]).
+    /// has changed but what a strategy knows of the latest requests
+    /// ([`StrategyKind::LeastExpectedBlocking`]).
     ///
     /// # Time complexity
     ///

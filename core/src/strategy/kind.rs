@@ -290,8 +290,7 @@ impl Contiguity {
     }
 
     /// The number of processors that a request names, for all its slices. An attempt to place it is
-    /// *valid* if at least
-    /// this number is free; a valid attempt that fails is an allocation miss.
+    /// *valid* if at least this number is free; a valid attempt that fails is an allocation miss.
     #[inline]
     pub const fn requested(self, request: &Request) -> u32 {
         let of_slice = match self {

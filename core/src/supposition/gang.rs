@@ -241,11 +241,8 @@ fn place_at(grid: &Grid, form: &BoxForm, first: u32) -> Option<Block> {
         let (side, of) = (u32::from(grid.side(at)), u32::from(*form.sides.get(at)?));
         let start = rest % side;
         rest /= side;
-        let is_inside = if grid.wraps(at) && of < side {
-            true
-        } else {
-            start + of <= side
-        };
+        let may_go_around = grid.wraps(at) && of < side;
+        let is_inside = may_go_around || start + of <= side;
         if !is_inside || !start.is_multiple_of(u32::from(*form.steps.get(at)?)) {
             return None;
         }

@@ -140,8 +140,8 @@ struct Model {
 }
 
 impl Model {
-    /// Whether the request fits into these free processors; `None` if that is the strategy's
-    /// secret.
+    /// Whether the request fits into these free processors; `None` for a strategy that does not
+    /// find each free box.
     fn fits(&self, request: &Request, free: Set) -> Option<bool> {
         let Configuration {
             machine, strategy, ..
@@ -432,7 +432,7 @@ fn a_search_that_gives_up_does_not_say_no() {
         (StrategyKind::FirstFit, 12, 32, (10, 10), not_completed),
         // Only three processors would stay free.
         (StrategyKind::FirstFit, 10, 23, (9, 1), no),
-        // Which places it finds is the strategy's secret.
+        // It does not find each free box.
         (StrategyKind::FrameSliding, 12, 33, (10, 10), not_completed),
     ] {
         let grid = mesh(side, side).grid();

@@ -171,10 +171,9 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
     /// # Time complexity
     ///
     /// The first reservation takes O(log running) suppositions, if a request that fits also fits
-    /// when more processors are free ([`FindsAgain::Monotone`]) and is no gang.
-    /// Any other reservation takes one
-    /// supposition for each running job and reservation, since reservations take processors away
-    /// again.
+    /// when more processors are free ([`FindsAgain::Monotone`]) and is no gang. Any other
+    /// reservation takes one supposition for each running job and reservation, since reservations
+    /// take processors away again.
     #[cfg(feature = "reservations")]
     pub fn reserve(&mut self, job: Slot) {
         self.sort_running();
