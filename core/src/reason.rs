@@ -103,8 +103,8 @@ pub trait Waits {
 }
 
 impl Reason {
-    /// Why a job with this request waits. The first reason that holds is given: a job that is larger
-    /// than the machine is not said to wait for its turn.
+    /// Why a job with this request waits. Only the first reason that holds is given: a job that is
+    /// larger than the machine is not said to wait for its turn.
     pub fn of(request: &Request, job: &mut impl Waits) -> Reason {
         if job.never().is_some() {
             return Reason::NeverFits;
