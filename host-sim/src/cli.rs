@@ -31,6 +31,7 @@ use crate::list;
 use crate::log::{self, LogStatisticsArgs};
 use crate::map::{Map, PictureFile, Show, Snapshot};
 use crate::outputs;
+use crate::policy;
 use crate::printable::Printable;
 use crate::progress::Bar;
 use crate::replay::{self, Interruptible, ReplayError, Waiting};
@@ -77,6 +78,7 @@ pub struct Cli {
 /// Options that the short help of a command with many options has, by their names in clap.
 const FEW: &[&str] = &[
     "scenario",
+    "policy",
     "mesh",
     "machine",
     "strategy",
@@ -341,7 +343,7 @@ pub(crate) fn command() -> clap::Command {
 
 /// Reads the command line of this process and carries it out.
 pub fn main() -> ExitCode {
-    let mut command = commands(color());
+    let mut command = policy::with_names(commands(color()));
     let read = command.try_get_matches_from_mut(std::env::args_os());
     let read = read.and_then(|matches| {
         let read = Cli::from_arg_matches(&matches);

@@ -25,6 +25,7 @@ mod log;
 pub mod map;
 mod outputs;
 pub mod plot;
+mod policy;
 mod printable;
 mod progress;
 pub mod records;

@@ -13,6 +13,7 @@ use crate::line::LineBackends;
 use crate::map::{self, LinkMap, Plot, Show};
 use crate::outputs::{OutputArgs, Outputs};
 use crate::plot::over_time;
+use crate::policy::{self, PolicyArgs};
 use crate::progress::Bar;
 use crate::records::JobsFile;
 use crate::report::{self, Report, Timing};
@@ -37,6 +38,9 @@ const THREADS_NEED_IN_PROCESS: &str =
 pub(crate) struct RunArgs {
     #[command(flatten)]
     file: FileArgs,
+
+    #[command(flatten)]
+    policy: PolicyArgs,
 
     #[command(flatten)]
     options: Given<Self>,
@@ -66,6 +70,9 @@ impl Takes for RunArgs {
 }
 
 pub(crate) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<(), Failure> {
+    if args.policy.is_given() {
+        return Err(policy::run());
+    }
     args.keep.check()?;
     let study = Study::new(args.options.over(args.file.path())?, &|_| Ok(()))?;
     let study = study.in_time_unit(args.show.time_unit)?;

@@ -35,5 +35,5 @@ mod _core {
     #[allow(non_upper_case_globals, reason = "its name in Python")]
     const __version__: &str = env!("CARGO_PKG_VERSION");
     #[pymodule_export]
-    use crate::simulate::{form, resolve, run, schedulers, settings, strategies};
+    use crate::simulate::{form, points, resolve, run, schedulers, settings, strategies, values};
 }

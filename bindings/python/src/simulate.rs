@@ -1,5 +1,6 @@
 //! Scenarios that are simulated: `meshalloc.Scenario` is made of these functions.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -12,7 +13,8 @@ use meshalloc_sim::backend::{Backend, BackendError, Backends, InProcessBackends,
 use meshalloc_sim::experiment::{self, Experiment, ExperimentError, Progress};
 use meshalloc_sim::names;
 use meshalloc_sim::scenario::{
-    BackendChoice, Form, Resolved, Results, RunError, SETTINGS, Scenario, Setting, SettingError,
+    self, BackendChoice, Entry, Foreign, Form, Place, Resolved, Results, RunError, SETTINGS,
+    Scenario, Setting, SettingError, StudyPoint,
 };
 use meshalloc_sim::simulation::SimulationError;
 use meshalloc_sim::workload::{SharedLogs, TimeUnit};
@@ -94,6 +96,44 @@ pub(crate) fn form(name: &str) -> PyResult<(&'static str, &'static str)> {
 #[pyfunction]
 pub(crate) fn resolve(settings: Vec<(String, String)>) -> PyResult<String> {
     Ok(scenario(settings)?.settings.record().to_string())
+}
+
+/// The values in a text on the command line: one, several separated by commas, or a range.
+#[pyfunction]
+pub(crate) fn values(key: &str, text: &str) -> PyResult<Vec<String>> {
+    let setting = setting(&key.replace('-', "_"))?;
+    let values = setting.values(text.as_ref()).map_err(|expected| {
+        ScenarioError::new_err(format!("invalid value '{text}' for '--{key}': {expected}"))
+    })?;
+    let texts = values.iter().map(|value| value.to_string_lossy().into());
+    Ok(texts.collect())
+}
+
+/// What a point differs in: keys and values.
+type Label = Vec<(String, String)>;
+
+/// The points of the study of these options, perhaps over those of a scenario file: what differs,
+/// and all settings as JSON.
+#[pyfunction]
+#[pyo3(signature = (given, scenario=None))]
+pub(crate) fn points(
+    given: Vec<(String, String)>,
+    scenario: Option<PathBuf>,
+) -> PyResult<Vec<(Label, String)>> {
+    let entry = |(key, text): &(String, String)| {
+        Ok(Entry {
+            setting: setting(&key.replace('-', "_"))?,
+            values: values(key, text)?.into_iter().map(Into::into).collect(),
+            place: Place::CommandLine,
+        })
+    };
+    let entries: Vec<_> = given.iter().map(entry).collect::<PyResult<_>>()?;
+    let study = scenario::read(entries, scenario.as_deref(), Foreign::default());
+    let points = study.and_then(|(study, _)| study.points(None, &|_| Ok(())));
+    let points = points.map_err(ScenarioError::new_err)?.into_iter();
+    let points = points
+        .map(|StudyPoint { label, scenario }| (label, scenario.settings.record().to_string()));
+    Ok(points.collect())
 }
 
 /// Name, form of values, group and meaning of each setting.

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::program::host_sim_in;
+use crate::program::{command, host_sim_in};
 
 /// Mistakes that the command line's reader finds: the message, then a hint or the usage. Others, as
 /// a whole, are in `golden/errors.golden`.
@@ -502,4 +502,17 @@ fn help_names_every_option_with_its_default() {
         rest.is_empty() || revision.is_some_and(is_revision),
         "{version}"
     );
+}
+
+/// The package for Python tests the rest of `--policy`.
+#[test]
+fn policies_without_python_say_what_to_install() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = command(folder.path(), "run --policy own.py --strategy mine");
+    let ended = command.env("PATH", folder.path()).output().unwrap();
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(ended.status.code(), Some(2), "{said}");
+    for part in ["error: --policy: python", "`pip install ./bindings/python`"] {
+        assert!(said.contains(part), "{said}");
+    }
 }
