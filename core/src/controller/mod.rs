@@ -275,9 +275,15 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
     /// Completes the scheduling pass that is under way, if there is one.
     #[inline]
     fn finish(&mut self) {
-        while self.is_scheduling() {
-            self.advance(None);
+        if self.is_scheduling() {
+            self.run_pass();
         }
+    }
+
+    // A function of its own, so that the common case, without a pass, stays short.
+    #[inline(never)]
+    fn run_pass(&mut self) {
+        while self.advance(None) {}
     }
 
     /// Carries a change out at the time `now`, but leaves the attempts that follow from it to

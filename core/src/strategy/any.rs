@@ -23,8 +23,8 @@ macro_rules! strategies {
             _ => Default::default(),
         }
     };
-    (@place $draft:ident $search:expr) => { push($search, $draft) };
-    (@propose $draft:ident $search:expr) => { $search };
+    (@place $search:expr) => { $search };
+    (@propose $search:expr) => { return $search };
     (@of $described:ident $machine:expr) => { $machine };
     (($value:ident $grid:ident $d:tt) $( mod $module:ident = $feature:literal { $(
         $(#[$meta:meta])*
@@ -117,7 +117,8 @@ macro_rules! strategies {
                 }
             }
 
-            /// The search of the strategy, which knows no rules.
+            /// The search of the strategy, which knows no rules: for one place, or for whatever
+            /// the strategy itself writes into the draft.
             // The board has one copy.
             #[cfg_attr(target_os = "none", inline)]
             #[cfg_attr(not(target_os = "none"), inline(always))]
@@ -129,20 +130,24 @@ macro_rules! strategies {
                 draft: &mut Draft<'_, '_>,
             ) -> bool {
                 let AnyStrategy { kind, kept, workspace, .. } = self;
-                match *kind {
+                let place: Option<Block> = match *kind {
                     $($(
                         #[cfg(feature = $feature)]
                         StrategyKind::$kind $({ $($field),+ })? => {
                             use super::$module::*;
-                            strategies!(@$verb draft strategies!(
+                            strategies!(@$verb strategies!(
                                 @search kept $kind $search [$($kept)?]
                                 (site, workspace, request, draft $($(, $searched)+)?)
                             ))
                         }
                     )*)*
                     #[allow(unreachable_patterns, reason = "reached when a feature is off")]
-                    _ => false,
+                    _ => None,
+                };
+                if let Some(block) = place {
+                    draft.push(block);
                 }
+                place.is_some()
             }
         }
 
@@ -165,12 +170,6 @@ macro_rules! strategies {
 }
 
 table!(strategies $);
-
-/// Writes the block that was found. Returns whether there is one.
-#[inline]
-fn push(found: Option<Block>, draft: &mut Draft<'_, '_>) -> bool {
-    found.map(|block| draft.push(block)).is_some()
-}
 
 mod ruled;
 
@@ -294,7 +293,9 @@ impl Strategy for AnyStrategy<'_> {
         with_kept!(&mut self.kept, kept => kept.arrived(workspace, request), else ());
     }
 
-    #[inline]
+    // The board has one copy.
+    #[cfg_attr(target_os = "none", inline)]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn changed(&mut self, occupancy: &Occupancy<'_>, event: OccupancyEvent, poll: &dyn Fn()) {
         let workspace = &mut self.workspace;
         with_kept!(

@@ -45,6 +45,7 @@ pub(super) trait Keeps {
 pub(crate) struct Bounds;
 
 impl Keeps for Bounds {
+    #[inline]
     fn changed(
         &mut self,
         workspace: &mut Workspace<'_>,

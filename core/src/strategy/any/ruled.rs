@@ -115,17 +115,19 @@ impl<'m> AnyStrategy<'m> {
         draft: &mut Draft<'_, '_>,
     ) -> bool {
         let grid = site.grid();
-        if self.needs_no_shape(request) {
-            return self.search(site, request, draft);
-        }
         let layouts = self.layouts(grid);
+        let needs_no_shape = self.needs_no_shape(request);
         // The demand of a single form is known.
-        let several = request.flags.intersects(RULED);
+        let several = !needs_no_shape && request.flags.intersects(RULED);
+        let mut attempt = |request: &Request| {
+            (!several || self.chosen_demand(grid, request).is_ok())
+                && self.search(site, request, draft)
+        };
+        if needs_no_shape {
+            return attempt(request);
+        }
         for shape in layouts.forms(request) {
-            if each_of_form(layouts, request, shape, &mut |request| {
-                (!several || self.chosen_demand(grid, request).is_ok())
-                    && self.search(site, request, draft)
-            }) {
+            if each_of_form(layouts, request, shape, &mut attempt) {
                 return true;
             }
         }
