@@ -69,10 +69,10 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
         pauses: Option<&Pauses<'_>>,
         announced: Announced<'_>,
     ) -> Result<(), Error> {
+        let before = self.scheduler.clone();
         let clock = core::mem::replace(&mut self.clock, now);
         let (scheduler, mut world) = self.world(pauses);
         let may_try = scheduler.may_try_only(&mut world, slot);
-        let before = (self.scheduler.clone(), clock);
         let (events, counts) = (self.events, self.counts);
         if may_try {
             self.schedule(Trigger::Arrival(slot));
@@ -88,13 +88,16 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
         if committed.is_ok() {
             return Ok(());
         }
-        // No scheduler changes a reservation after an attempt that was granted, so only the job
-        // itself is undone.
         self.candidate = None;
         if let Some(held) = self.jobs.remove_slot(slot) {
             self.allocator.give_back(held.head(), None);
         }
-        (self.scheduler, self.clock) = before;
+        // No scheduler changes a reservation after an attempt that was granted. Those that were
+        // outdated at `now` and made anew may have been valid before, so they are made once more.
+        self.clock = clock;
+        let (scheduler, mut world) = self.world(pauses);
+        scheduler.may_try_only(&mut world, slot);
+        self.scheduler = before;
         match outcome {
             Ok(()) => (self.events, self.counts) = (events, counts),
             Err(_) => self.counts.refused += 1,

@@ -173,7 +173,7 @@ impl Scheduler for Easy {
         if self.are_reservations_valid(world) {
             return true;
         }
-        // If the job is refused, time may go back behind these reservations.
+        // If the job is refused, time goes back behind these reservations.
         self.reserved_with = None;
         world.cancel_reservations();
         let mut refused = 0;

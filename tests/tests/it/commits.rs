@@ -53,8 +53,7 @@ type Seen = BTreeMap<&'static str, u32>;
 /// One controller gets every command, another one only those that are announced, at the time that
 /// is announced. The second has room for more jobs, unless the strategy remembers the latest
 /// requests.
-fn check(configuration: Configuration, seed: u64, said: &mut Seen) {
-    let mut commands = Changes::new(seed);
+fn check(configuration: Configuration, mut commands: Changes, said: &mut Seen) {
     let mut memory = HeapMemory::new(configuration.machine, JOBS_MAX);
     let mut every = Controller::new(memory.memory(), configuration).expect("it is served");
     let looks_ahead = every.strategy().facts().looks_ahead;
@@ -66,7 +65,7 @@ fn check(configuration: Configuration, seed: u64, said: &mut Seen) {
         let (command, now) = commands.next(&every);
         let mut next = Some((command, now));
         while let Some((command, now)) = next {
-            let context = format!("{configuration:?}, seed {seed}, {given}: {command:?} at {now}");
+            let context = format!("{configuration:?}, {given}: {command:?} at {now}");
             let clock = every.clock();
             let at = match command {
                 Change::Reset | Change::Configure(_) => now,
@@ -146,7 +145,7 @@ fn check_all(machine: Grid, said: &mut Seen) {
                 strategy,
                 scheduler,
             };
-            check(configuration, seed, said);
+            check(configuration, Changes::with_gangs(seed), said);
         }
     }
 }
