@@ -85,7 +85,7 @@ enum Command {
     Submit {
         /// Its name, a number that no other job has
         job: u32,
-        /// The shape, or chips=N for N processors in any legal shape
+        /// The shape, "3x 4x4" for three slices, or chips=N for N processors in any legal shape
         shape: String,
         /// The estimated run time, seconds or with a unit such as 90m
         #[arg(long, value_name = "TIME", value_parser = milliseconds)]

@@ -49,8 +49,8 @@ impl Table {
             Workload::Synthetic(_) => i64::from(record.number) + 1,
         });
         self.submission_time.push(unit.of(record.job.arrival));
-        self.requested_number_of_resources.push(request.processors);
-        let extents = has_shape.then(|| request.shape.to_string());
+        self.requested_number_of_resources.push(request.total());
+        let extents = has_shape.then(|| format!("{}{}", request.slices, request.shape));
         self.requested_extents.push(extents);
         self.requested_time
             .push(time(request.estimate.map(Into::into)));

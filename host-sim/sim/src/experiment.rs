@@ -388,6 +388,10 @@ impl Experiment {
                 *log = fill(log).map_err(|error| ("log", error.into()))?;
             }
         }
+        let sends = read.workload.messages().is_some() || read.workload.io().is_some();
+        if let Some(option) = read.workload.option_with_gangs().filter(|_| sends) {
+            return Err((option, MixError::GangsSendNothing));
+        }
         if let Some(failures) = &mut read.failures {
             let read = failures.read();
             *failures = read.map_err(|error| ("failures", error.into()))?;
@@ -398,6 +402,7 @@ impl Experiment {
     /// Whether the machine gives this to one of the strategies at least.
     pub fn is_legal(&self, request: &Request) -> bool {
         match &self.description {
+            _ if request.total() > self.machine.nodes() => false,
             None => fits_turned(self.machine, request.shape),
             Some(Described { description, .. }) => {
                 let mut strategies = self.strategies.iter();

@@ -430,7 +430,7 @@ impl History {
     fn changes(&self) -> Vec<(Ticks, Change)> {
         let mut changes = Vec::new();
         for job in &self.jobs {
-            let processors = job.job.request.processors.into();
+            let processors = job.job.request.total().into();
             for (from, to) in self.waits(job) {
                 changes.push((from, Change::Waiting(1)));
                 changes.extend(to.map(|to| (to, Change::Waiting(-1))));

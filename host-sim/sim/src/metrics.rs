@@ -351,6 +351,16 @@ metrics! {
     WaitTable, "wait_table", Time,
         "this project", [Needs("reasons"), Skewed],
         "mean time waiting for the table ({})", "wait:\ntable ({})";
+    /// Mean time that a job waits because slices of its gang have places, but not all of them at
+    /// once; only with `--reasons`.
+    WaitGang, "wait_gang", Time,
+        "this project", [Needs("reasons"), Skewed],
+        "mean time waiting for the whole gang ({})", "wait:\ngang ({})";
+    /// Mean time that a job waits because the search found no places for all slices of its gang,
+    /// and gave up before it had looked everywhere; only with `--reasons`.
+    WaitUnsearched, "wait_unsearched", Time,
+        "this project", [Needs("reasons"), Skewed],
+        "mean time waiting, not searched to the end ({})", "wait:\nunsear. ({})";
     /// Jobs that ended at their estimate before their work was done, as a part of all; only with
     /// `--kill-at-estimate`.
     KilledShare, "killed_share", Fraction,

@@ -24,7 +24,7 @@ impl fmt::Display for Asked<'_> {
         if request.flags.contains(Flags::CHIPS) {
             write!(f, "chips={}", request.processors)
         } else {
-            request.shape.fmt(f)
+            write!(f, "{}{}", request.slices, request.shape)
         }
     }
 }

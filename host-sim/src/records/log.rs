@@ -59,7 +59,7 @@ pub(super) fn line(run: &RunOf<'_>, record: &JobRecord<'_>) -> String {
     let wait = start.map_or_else(unknown, |start| decimal(start - job.arrival, unit));
     let ran = start.zip(record.end);
     let ran = ran.map_or_else(unknown, |(start, end)| decimal(end - start, unit));
-    let requested = job.request.processors;
+    let requested = job.request.total();
     let used = start.map_or_else(unknown, |_| requested.to_string());
     let estimate = job.request.estimate;
     let estimate = estimate.map_or_else(unknown, |ticks| decimal(ticks.get(), unit));

@@ -92,7 +92,7 @@ pub(super) fn row(run: &RunOf<'_>, record: &JobRecord<'_>) -> Vec<u8> {
     let shape = if job.request.flags.contains(Flags::CHIPS) {
         String::new()
     } else {
-        job.request.shape.to_string()
+        format!("{}{}", job.request.slices, job.request.shape)
     };
     let waits = record.waits.iter();
     let waits = waits.map(|(cause, span)| format!("{}={}", cause.name(), decimal(span, unit)));
@@ -107,7 +107,7 @@ pub(super) fn row(run: &RunOf<'_>, record: &JobRecord<'_>) -> Vec<u8> {
         job_id: run.job_number(record.number),
         workload_name: workload,
         submission_time: decimal(job.arrival, unit),
-        requested_number_of_resources: job.request.processors,
+        requested_number_of_resources: job.request.total(),
         requested_time: time(estimate.map(u64::from)),
         success: (record.refused.is_none() && !record.is_killed).into(),
         starting_time: time(start),

@@ -5,7 +5,7 @@ use std::fmt;
 use std::num::NonZeroU64;
 use std::ops::RangeInclusive;
 
-use meshalloc::{Block, Change, Grid, JobId, Request, Shape, Ticks, Tuple};
+use meshalloc::{Block, Change, Grid, JobId, Request, Shape, Slices, Ticks, Tuple};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
@@ -25,10 +25,10 @@ pub(crate) enum Line {
         /// The job, 0 to 4294967295.
         #[serde(deserialize_with = "id")]
         id: u32,
-        /// The extents: `"4x3"`, or `[4,3]`.
+        /// The extents: `"4x3"`, or `[4,3]`; `"2x 4x3"` for two slices of them, all or none.
         #[serde(default, deserialize_with = "extents")]
         #[cfg_attr(feature = "reference", schemars(with = "Option<ShapeSchema>"))]
-        shape: Option<Vec<u64>>,
+        shape: Option<(Slices, Vec<u64>)>,
         /// A number of processors in place of a shape; of its legal shapes the most compact that
         /// fits is taken.
         #[serde(default, deserialize_with = "chips")]
@@ -155,7 +155,9 @@ pub fn parse(line: &[u8], machine: Grid) -> Result<Option<Change>, String> {
             } => Change::Submit {
                 job: JobId(id),
                 request: match (shape, chips) {
-                    (Some(shape), None) => request(&shape, estimate, machine)?,
+                    (Some((slices, shape)), None) => {
+                        request(&shape, estimate, machine)?.with_slices(slices)
+                    }
                     (None, Some(chips)) => estimated(Request::chips(chips), estimate),
                     (None, None) => return Err("missing field `shape`".to_owned()),
                     (Some(_), Some(_)) => {
@@ -202,7 +204,17 @@ fn object(line: &[u8], op: &mut String) -> Result<Option<Map<String, Value>>, St
     match (*first, more) {
         ("alloc", more) => {
             pairs.extend(id);
-            pairs.extend(more.map(|extents| ("shape", extents.join("x").into())));
+            // The number of slices, as in `3x 4 4`, stays apart.
+            let is_gang = |first: &&str| matches!(first.strip_suffix('x'), Some(number) if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()));
+            pairs.extend(more.map(|extents| {
+                let text = match extents.split_first() {
+                    Some((slices, extents)) if is_gang(&slices.to_ascii_lowercase().as_str()) => {
+                        format!("{slices} {}", extents.join("x"))
+                    }
+                    _ => extents.join("x"),
+                };
+                ("shape", text.into())
+            }));
         }
         ("lease", Some([time])) => pairs.extend(id.into_iter().chain([("time", (*time).into())])),
         ("lease" | "free", None) => pairs.extend(id),
@@ -333,20 +345,27 @@ fn lease<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Ticks>, D:
     number(deserializer, "a lease", 1..=Ticks::MAX).map(Some)
 }
 
-fn extents<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<u64>>, D::Error> {
+fn extents<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<(Slices, Vec<u64>)>, D::Error> {
     let value = Value::deserialize(deserializer)?;
-    let texts = match &value {
-        Value::Array(values) => values.iter().map(written).collect(),
-        value => written(value)
-            .split(['x', 'X'])
-            .map(str::to_owned)
-            .collect::<Vec<_>>(),
+    let (slices, texts) = match &value {
+        Value::Array(values) => (Slices::ONE, values.iter().map(written).collect()),
+        value => {
+            let text = written(value).to_ascii_lowercase();
+            let (slices, shape) = Slices::split(&text).map_err(|error| {
+                D::Error::custom(format!("{}: {error}", quoted(text.as_bytes())))
+            })?;
+            let texts = shape.split('x').map(str::to_owned);
+            (slices, texts.collect::<Vec<_>>())
+        }
     };
     let shape = value.to_string();
     let what = format!("an extent, in shape {}", shortened(shape.as_bytes()));
     let extents = texts.iter().map(|text| digits(text, &what));
     let extents = extents.collect::<Result<_, _>>();
-    extents.map(Some).map_err(D::Error::custom)
+    let extents = extents.map_err(D::Error::custom)?;
+    Ok(Some((slices, extents)))
 }
 
 fn chips<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {

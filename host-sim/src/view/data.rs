@@ -302,14 +302,14 @@ fn list_jobs(experiment: &Experiment, jobs: &[PastJob]) -> (Vec<String>, Jobs) {
         let shape = if job.request.flags.contains(Flags::CHIPS) {
             format!("any of {}", job.request.processors)
         } else {
-            job.request.shape.to_string()
+            format!("{}{}", job.request.slices, job.request.shape)
         };
         let place = *places.entry(shape).or_insert_with_key(|shape| {
             shapes.push(shape.clone());
             shapes.len() - 1
         });
         list.arrival.push(job.arrival);
-        list.processors.push(job.request.processors);
+        list.processors.push(job.request.total());
         list.shape.push(place);
         list.service.push(job.work.service());
         if let Workload::Log(log) = &experiment.workload {
@@ -329,7 +329,7 @@ fn list_run(history: &History, layout: &Layout, slices: &Slices) -> Run {
             job,
             stretch,
         } = entry;
-        let requested = job.job.request.processors;
+        let requested = job.job.request.total();
         if place >= history.jobs.len() {
             run.later.push(number);
         }

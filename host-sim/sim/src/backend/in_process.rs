@@ -22,13 +22,14 @@ pub fn needs(
     strategy: StrategyKind,
     jobs: usize,
 ) -> Needs {
-    match description {
+    let needs = match description {
         None => Needs::of_build(&[machine], jobs).and(Needs::of(strategy, &machine, jobs)),
         Some(machine) => {
             let needs = Needs::of_described(machine, jobs);
             needs.and(Needs::described(strategy, machine, jobs))
         }
-    }
+    };
+    needs.with_gangs(&machine)
 }
 
 /// As much memory on the heap as [`needs`] says.

@@ -297,7 +297,7 @@ impl<'o> State<'o> {
         let waited = std::mem::replace(&mut record.stage, Stage::Runs) == Stage::Waits;
         record.misses += misses;
         record.grants += 1;
-        let processors = record.job.request.processors;
+        let processors = record.job.request.total();
         self.granted(number, processors, waited);
         let mut held = 0u32;
         for &block in blocks {
@@ -367,7 +367,7 @@ impl<'o> State<'o> {
         let record = self.present.here(number);
         record.stage = Stage::Gone;
         self.running -= 1;
-        self.in_use -= u64::from(record.job.request.processors);
+        self.in_use -= u64::from(record.job.request.total());
         self.free += i64::from(record.held);
         self.free -= i64::from(self.failing.faulty_in(&record.blocks));
         let seen = record.seen(number, is_measured, Some(now), None);

@@ -127,7 +127,7 @@ impl Tally {
         self.trend.add(place, waiting);
         self.misses += u64::from(record.misses);
         self.grants += u64::from(record.grants);
-        self.requested += u64::from(record.job.request.processors);
+        self.requested += u64::from(record.job.request.total());
         self.held += u64::from(record.held);
         self.last_departure = self.last_departure.max(now);
         self.messages += messages;
@@ -142,7 +142,7 @@ impl Tally {
         if let Some(sums) = &mut self.interrupted {
             sums.restarts += u64::from(record.restarts);
             sums.until_restart += u128::from(record.until_restart);
-            let processors = u128::from(record.job.request.processors);
+            let processors = u128::from(record.job.request.total());
             sums.lost += processors * u128::from(record.lost);
         }
     }
@@ -228,6 +228,8 @@ impl Tally {
             Metric::WaitReservation => waits(Cause::BehindReservation),
             Metric::WaitUntried => waits(Cause::Untried),
             Metric::WaitTable => waits(Cause::TableFull),
+            Metric::WaitGang => waits(Cause::GangIncomplete),
+            Metric::WaitUnsearched => waits(Cause::NotSearchedToTheEnd),
             Metric::KilledShare => part(self.killed?, jobs),
             Metric::MessageLatency => of_messages(self.messages.latency).map(|mean| mean / each),
             Metric::Hops => of_messages(self.messages.hops),

@@ -21,7 +21,7 @@ pub enum Departures {
         jobs: Vec<u32>,
     },
     /// No set of this size is enough, and larger ones were not looked at: the search ended after
-    /// [`TRIES_MAX`] tries.
+    /// [`TRIES_MAX`] tries, or that for a gang was not completed.
     MoreThan {
         /// The size.
         size: u32,
@@ -59,8 +59,10 @@ impl Situation<'_> {
             return Ok(Departures::Never);
         };
         twin.fail(&self.faulty);
-        if !twin.allocator.fits(request) {
-            return Ok(Departures::Never);
+        match twin.allocator.attempt(request) {
+            Ok(()) => {}
+            Err(Refusal::NotSearchedToTheEnd) => return Ok(Departures::MoreThan { size: 0 }),
+            Err(_) => return Ok(Departures::Never),
         }
         self.running.iter().for_each(|job| twin.hold(&job.blocks));
         let free = twin.allocator.occupancy().free();
@@ -149,7 +151,7 @@ impl Situation<'_> {
         let machine = &self.configuration.machine;
         // On a cube the first extent belongs to another dimension.
         let is_reversed = machine.is_written_high_first() && !turns;
-        if request.flags.contains(Flags::CHIPS) || is_reversed {
+        if request.flags.contains(Flags::CHIPS) || request.slices() > 1 || is_reversed {
             return None;
         }
         let owners = self.owners();

@@ -57,6 +57,16 @@ pub enum Reason {
     Untried,
     /// There is no room for its blocks.
     TableFull,
+    /// Slices of the gang have places, but not all of them at once.
+    GangIncomplete {
+        /// What it needs.
+        needs: u32,
+        /// What is free.
+        free: u32,
+    },
+    /// The search found no places for all slices of the gang, and gave up before it had looked
+    /// everywhere.
+    NotSearchedToTheEnd,
 }
 
 fn name<S: Serializer>(refusal: &Refusal, serializer: S) -> Result<S::Ok, S::Error> {
@@ -102,6 +112,15 @@ impl fmt::Display for Reason {
                 f.write_str("it fits; the scheduler tries it when the next job arrives or ends")
             }
             Reason::TableFull => f.write_str("the controller has no room for its blocks"),
+            Reason::GangIncomplete { free, .. } => write!(
+                f,
+                "{} {} free, with places for some of its slices, not for all at once",
+                counted(free, "processor"),
+                are(free as usize)
+            ),
+            Reason::NotSearchedToTheEnd => f.write_str(
+                "no places for all of its slices were found; the search was not completed",
+            ),
         }
     }
 }
@@ -119,6 +138,8 @@ impl Reason {
             Reason::BehindReservation { .. } => Cause::BehindReservation,
             Reason::Untried => Cause::Untried,
             Reason::TableFull => Cause::TableFull,
+            Reason::GangIncomplete { .. } => Cause::GangIncomplete,
+            Reason::NotSearchedToTheEnd => Cause::NotSearchedToTheEnd,
         }
     }
 }
@@ -159,7 +180,7 @@ impl Situation<'_> {
         let waiting = &self.waiting[places.clone()];
         // First on the empty machine, then with its faults, then with the jobs that run.
         let never = |request| match twin.allocator.demand(request) {
-            Ok(_) if twin.allocator.fits(request) => None,
+            Ok(_) if may_fit(&mut twin, request) => None,
             Ok(_) => Some(Refusal::NeverFits),
             Err(refusal) => Some(refusal),
         };
@@ -167,7 +188,7 @@ impl Situation<'_> {
         let refusals: Vec<_> = refusals.collect();
         twin.fail(&self.faulty);
         let is_any_faulty = self.faulty_len() > 0;
-        let mut fits = |waiting: &Waiting| !is_any_faulty || twin.allocator.fits(&waiting.request);
+        let mut fits = |waiting: &Waiting| !is_any_faulty || may_fit(&mut twin, &waiting.request);
         let fits_alone: Vec<_> = waiting.iter().map(&mut fits).collect();
         self.running.iter().for_each(|job| twin.hold(&job.blocks));
         let known = refusals.into_iter().zip(fits_alone);
@@ -192,6 +213,12 @@ impl Situation<'_> {
         let absent = self.description.map_or(0, Description::absent_processors);
         self.faulty.len() as u32 - absent
     }
+}
+
+/// Whether the request fits, as far as the search has been completed.
+fn may_fit(twin: &mut Twin<'_>, request: &Request) -> bool {
+    let attempt = twin.allocator.attempt(request);
+    matches!(attempt, Ok(()) | Err(Refusal::NotSearchedToTheEnd))
 }
 
 /// What is known of the job at a place of the queue.
@@ -226,6 +253,8 @@ impl Known<'_, '_> {
             Cause::BehindReservation => Reason::BehindReservation { ahead },
             Cause::Untried => Reason::Untried,
             Cause::TableFull => Reason::TableFull,
+            Cause::GangIncomplete => Reason::GangIncomplete { needs, free },
+            Cause::NotSearchedToTheEnd => Reason::NotSearchedToTheEnd,
             _ => Reason::Fragmented { needs, free },
         }
     }

@@ -154,7 +154,8 @@ impl Lines {
             "" => None,
             word => Some(read_shape(word)?),
         };
-        let all = shape.map(Shape::area);
+        let slices = shape.map_or(Slices::ONE, |(slices, _)| slices);
+        let all = shape.map(|(_, shape)| shape.area().saturating_mul(slices.get()));
         let processors = match whole(Column::Processors)? {
             // More than that fit on no machine either.
             Value::Known(count @ 1..) => options.nodes(u32::try_from(count).unwrap_or(u32::MAX)),
@@ -165,6 +166,10 @@ impl Lines {
         };
         if let Some(all) = all.filter(|&all| processors > all) {
             let expected = format!("at most the {all} of the shape");
+            return Err(fields.bad(Column::Processors, &expected));
+        }
+        if !processors.is_multiple_of(slices.get()) {
+            let expected = format!("as many for each of {} slices", slices.get());
             return Err(fields.bad(Column::Processors, &expected));
         }
         let requested_time = match span(Column::Estimate)? {
@@ -183,7 +188,8 @@ impl Lines {
             number: known(whole(Column::Id)?, number),
             arrival,
             processors,
-            shape,
+            shape: shape.map(|(_, shape)| shape),
+            slices,
             flags: match fields.word(Column::Rings) {
                 "" => Flags::empty(),
                 word => read_rings(word)?,

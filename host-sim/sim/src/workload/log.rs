@@ -461,7 +461,9 @@ impl Log {
                 request.expect("reading the log has seen to it")
             };
             let request = match entry.shape {
-                Some(shape) => Request::new(shape).with_processors(processors),
+                Some(shape) => Request::new(shape)
+                    .with_processors(processors / entry.slices.get())
+                    .with_slices(entry.slices),
                 None if rule.is_fixed() => *known.entry(processors).or_insert_with(shaped),
                 None => shaped(),
             };

@@ -2,8 +2,8 @@
 
 use std::num::NonZeroU32;
 
-use meshalloc::{Flags, Shape, Ticks};
-use serde::Serialize;
+use meshalloc::{Flags, Shape, Slices, Ticks};
+use serde::{Serialize, Serializer};
 
 use super::{Columns, ShapeRule};
 
@@ -55,10 +55,14 @@ pub struct LogJob {
     pub number: i64,
     /// When it was submitted, in ticks from the log's zero or from the beginning of the window.
     pub arrival: Ticks,
-    /// How many processors it had; nodes with [`LogOptions::processors_per_node`].
+    /// How many processors it had, in all its slices; nodes with
+    /// [`LogOptions::processors_per_node`].
     pub processors: u32,
     /// The shape that it asked for, if the log has one.
     pub shape: Option<Shape>,
+    /// How many slices of the shape it asked for, all or none.
+    #[serde(skip_serializing_if = "is_one", serialize_with = "number")]
+    pub slices: Slices,
     /// How it may be served: the rings that it demands.
     pub flags: Flags,
     /// How long it ran, in ticks.
@@ -67,6 +71,16 @@ pub struct LogJob {
     pub requested_time: Option<Ticks>,
     /// Who submitted it.
     pub owner: Owner,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_one(slices: &Slices) -> bool {
+    *slices == Slices::ONE
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn number<S: Serializer>(slices: &Slices, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u32(slices.get())
 }
 
 /// Who submitted a job, as the log has it; -1 is unknown. Nothing is decided by it.

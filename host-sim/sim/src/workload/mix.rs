@@ -1,5 +1,5 @@
-//! Mixes: shapes of jobs with their weights, built in or of a CSV file with the columns `shape` and
-//! `weight`, and `rings` if jobs demand some: `all`, or the numbers of the extents along which
+//! Mixes: shapes of jobs, or gangs of them (`3x 4x4x8`), with their weights, built in or of a CSV
+//! file with the columns `shape` and `weight`, and `rings` if jobs demand some: `all`, or the numbers of the extents along which
 //! there is to be one, from 0, with `+` between them. A job has a shape with a probability in
 //! proportion to its weight. The draws are source 25 of the random numbers.
 
@@ -211,7 +211,8 @@ impl Mix {
         let mix = self.source.to_string();
         if !self.drop && !dropped.is_empty() {
             let shapes = dropped.iter().take(LISTED_MAX);
-            let shapes = shapes.map(|entry| entry.request.shape.to_string());
+            let shapes = shapes
+                .map(|MixEntry { request, .. }| format!("{}{}", request.slices, request.shape));
             let shapes = shapes.collect::<Vec<_>>().join(", ");
             let more = match dropped.len().saturating_sub(LISTED_MAX) {
                 0 => String::new(),
@@ -242,7 +243,7 @@ impl Mix {
     /// The mean number of processors of a job.
     pub fn mean_processors(&self) -> f64 {
         let parts = self.entries.iter();
-        let parts = parts.map(|entry| entry.weight * f64::from(entry.request.processors));
+        let parts = parts.map(|entry| entry.weight * f64::from(entry.request.total()));
         parts.sum::<f64>() / weight(&self.entries)
     }
 
@@ -284,6 +285,11 @@ pub enum MixError {
         /// They, or the first of many.
         shapes: String,
     },
+    /// Jobs that send messages or use I/O nodes are gangs.
+    #[error(
+        "gangs such as 3x 4x4x8 send no messages and use no I/O nodes (expected jobs of one slice)"
+    )]
+    GangsSendNothing,
     /// No shape is left.
     #[error("{mix}: none of its {count} shapes can be placed, or their weights are 0")]
     NonePlaced {
@@ -325,8 +331,10 @@ fn of_file<R: std::io::Read>(file: TextFile<'_, R>) -> Result<Vec<MixEntry>, Log
     };
     let (shape, weight, rings) = places().map_err(|reason| csv.wrong(reason))?;
     let entry = |row: &Row| {
+        let (slices, shape) = read_shape(row.cell(shape))?;
         Ok(MixEntry {
-            request: Request::new(read_shape(row.cell(shape))?)
+            request: Request::new(shape)
+                .with_slices(slices)
                 .with_flags(read_rings(rings.map_or("", |rings| row.cell(rings)))?),
             weight: read_weight(row.cell(weight))?,
         })

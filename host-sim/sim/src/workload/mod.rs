@@ -156,6 +156,26 @@ impl Workload {
         }
     }
 
+    /// The option that names a file with gangs, if some of the jobs are.
+    pub(crate) fn option_with_gangs(&self) -> Option<&'static str> {
+        match self {
+            Workload::Synthetic(Synthetic {
+                requests: Requests::Mix(mix),
+                ..
+            }) => {
+                let mut entries = mix.entries.iter();
+                entries
+                    .any(|entry| entry.request.slices() > 1)
+                    .then_some("mix")
+            }
+            Workload::Synthetic(_) => None,
+            Workload::Log(log) => {
+                let mut jobs = log.jobs.iter();
+                jobs.any(|job| job.slices.get() > 1).then_some("log")
+            }
+        }
+    }
+
     /// The unit of its times.
     pub const fn time_unit(&self) -> TimeUnit {
         match self.messages() {

@@ -1,14 +1,22 @@
 //! Cells of a table that hold the shape of a request, or its rings.
 
-use meshalloc::{Flags, Shape};
+use meshalloc::{Flags, Shape, Slices};
 
 use super::text_file::bad;
 
-/// Reads a shape, such as `4x4x8`.
-pub(super) fn read_shape(cell: &str) -> Result<Shape, String> {
-    let shape = cell.to_ascii_lowercase().parse().ok();
+/// Reads a shape, such as `4x4x8`, or a gang of them, such as `3x 4x4x8`.
+pub(super) fn read_shape(cell: &str) -> Result<(Slices, Shape), String> {
+    let text = cell.to_ascii_lowercase();
+    let (slices, shape) = Slices::split(&text)
+        .map_err(|error| bad("shape", cell, &error.to_string().replace("expected ", "")))?;
+    let shape = shape.parse().ok();
     let shape = shape.filter(|shape: &Shape| shape.area() > 0);
-    shape.ok_or_else(|| bad("shape", cell, "extents of 1 or more, such as 4x4x8"))
+    let shape = shape.ok_or_else(|| {
+        let expected = "extents of 1 or more, such as 4x4x8, or a number of slices before them, \
+                        such as 3x 4x4x8";
+        bad("shape", cell, expected)
+    });
+    Ok((slices, shape?))
 }
 
 /// Reads which rings a job demands: none in an empty cell.

@@ -11,10 +11,12 @@
 //! ```text
 //! submit,run,shape,user
 //! 0,3600,4x4x4,7
+//! 5,3600,3x 4x4x4,8
 //! 12.5,60,2x2x1,7
 //! ```
 //!
-//! A job with a shape asks for it, and for all processors in it unless `processors` says otherwise;
+//! `3x 4x4x4` is a *gang*: three slices of the shape, all at once or none; `processors` then has
+//! those of all slices. A job with a shape asks for it, and for all processors in it unless `processors` says otherwise;
 //! a job without one is given a shape by the rule for its number of processors. An empty cell is
 //! unknown; for all others the rule is that of a log in the
 //! [Standard Workload Format](super::swf), and so is that of rows which are left out. Jobs without
@@ -110,7 +112,7 @@ impl Fields for Cells<'_> {
 mod tests {
     use std::path::Path;
 
-    use meshalloc::{Flags, Grid, Mesh, Request, Shape};
+    use meshalloc::{Flags, Grid, Mesh, Request, Shape, Slices};
 
     use super::super::{Log, LogJob, LogOptions, Owner, Workload};
     use super::*;
@@ -145,6 +147,7 @@ mod tests {
             arrival,
             processors,
             shape: shape.map(|(w, h)| Shape::sides(w, h)),
+            slices: Slices::ONE,
             flags: Flags::empty(),
             run_time,
             requested_time: None,
@@ -283,6 +286,37 @@ mod tests {
             error.contains("the file is empty (expected a line with the names"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_job_is_a_gang() {
+        let text = "submit,run,shape,processors\n0,1,3x 4x2,\n1,1,2X 4x4,30\n2,1,1x 4,\n";
+        let log = read(text, options("")).unwrap();
+        assert_eq!(log.jobs[0].processors, 24);
+        let requests = log.jobs(1, 0).unwrap().map(|job| job.request);
+        let requests: Vec<_> = requests
+            .map(|request| (request.slices(), request.processors, request.total()))
+            .collect();
+        assert_eq!(requests, [(3, 8, 24), (2, 15, 30), (1, 4, 4)]);
+        for (row, expected) in [
+            (
+                "2x 4x4,31",
+                "processors is \"31\": expected as many for each of 2 slices",
+            ),
+            (
+                "2x 4x4,34",
+                "processors is \"34\": expected at most the 32 of the shape",
+            ),
+            ("0x 4x4,", "shape is \"0x 4x4\": expected 1 to 65536 slices"),
+            ("2x 4x,", "shape is \"2x 4x\": expected extents"),
+        ] {
+            let text = format!("submit,run,shape,processors\n0,1,{row}\n");
+            let error = read(&text, options("")).unwrap_err();
+            assert!(
+                error.starts_with(&format!("a.csv:2: {expected}")),
+                "{error}"
+            );
+        }
     }
 
     #[test]

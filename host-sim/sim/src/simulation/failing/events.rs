@@ -112,7 +112,7 @@ impl State<'_> {
         record.left -= saved;
         record.lost += lost;
         record.interrupted = Some(self.now);
-        self.in_use -= u64::from(record.job.request.processors);
+        self.in_use -= u64::from(record.job.request.total());
         if restart.keeps() {
             self.failing.stopped.insert(number);
         }
@@ -170,7 +170,7 @@ impl State<'_> {
             let record = self.present.here(number);
             if self.failing.faulty_in(&record.blocks) == 0 {
                 self.failing.stopped.remove(&number);
-                self.in_use += u64::from(record.job.request.processors);
+                self.in_use += u64::from(record.job.request.total());
                 self.start(number, execution);
             }
         }
