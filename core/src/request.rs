@@ -274,6 +274,25 @@ impl Request {
     }
 }
 
+/// Writes what it asks for: `4x4x8`, `3x 4x4x8` for a gang, or `chips=16` without a shape.
+///
+/// ```
+/// use meshalloc::{Request, Slices};
+/// let three = Slices::new(3).unwrap();
+/// assert_eq!(Request::submesh(4, 3).with_slices(three).to_string(), "3x 4x3");
+/// assert_eq!(Request::chips(16).with_slices(three).to_string(), "3x chips=16");
+/// ```
+impl fmt::Display for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.slices.fmt(f)?;
+        if self.flags.contains(Flags::CHIPS) {
+            write!(f, "chips={}", self.processors)
+        } else {
+            self.shape.fmt(f)
+        }
+    }
+}
+
 impl From<Sides> for Request {
     fn from(sides: Sides) -> Request {
         Request::submesh(sides.w, sides.h)

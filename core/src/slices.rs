@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use crate::grid::{Block, Grid};
+
 /// How many slices of one shape a request asks for. They are granted together or not at all: a
 /// *gang*, such as the slices of a JAX multislice job.
 ///
@@ -15,7 +17,7 @@ use core::fmt;
 /// let (slices, shape) = Slices::split("3x 4x4x8")?;
 /// let request = Request::new(shape.parse()?).with_slices(slices);
 /// assert_eq!((request.slices(), request.processors, request.total()), (3, 128, 384));
-/// assert_eq!(format!("{}{}", request.slices, request.shape), "3x 4x4x8");
+/// assert_eq!(request.to_string(), "3x 4x4x8");
 /// assert_eq!(Slices::split("4x4x8")?, (Slices::ONE, "4x4x8"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -53,6 +55,27 @@ impl Slices {
             Some(&further) => further as u32 + 1,
             None => 1,
         }
+    }
+
+    /// The blocks of one slice, numbered from 0, among those that a job holds. It holds its slices
+    /// one after the other, each with the same number of processors. Strategies whose slices differ
+    /// give jobs no shape; their blocks are not divided among slices.
+    pub fn blocks_of<B: Iterator<Item = Block> + Clone>(
+        self,
+        grid: &Grid,
+        blocks: B,
+        number: u32,
+    ) -> impl Iterator<Item = Block> + Clone + use<B> {
+        let grid = *grid;
+        let all: u32 = blocks.clone().map(|block| grid.area(block)).sum();
+        let each = all / self.get();
+        let from = each.saturating_mul(number);
+        let mut before = 0;
+        blocks.filter(move |&block| {
+            let at = before;
+            before += grid.area(block);
+            at.checked_sub(from).is_some_and(|at| at < each)
+        })
     }
 
     /// Takes the number of slices off the front of a text. Returns it with the rest; a text that

@@ -19,6 +19,7 @@ use crate::occupancy::Occupancy;
 use crate::pool::{BlockPool, Chain};
 use crate::request::JobId;
 use crate::scheduler::kind::SchedulerKind;
+use crate::slices::Slices;
 use crate::strategy::kind::StrategyKind;
 use crate::word::WORD_BITS;
 
@@ -252,24 +253,15 @@ impl<'a, 'm> View<'a, 'm> {
         self.slice_in(entry, &self.blocks_of_slice(job, number))
     }
 
-    /// The blocks of one slice of a job, numbered from 0. A job holds its slices one after the
-    /// other, each with the same number of processors. Strategies whose slices differ give jobs no
-    /// shape, and [`View::blocks`] alone has their blocks.
+    /// The blocks of one slice of a job ([`Slices::blocks_of`]); none if there is no such slice.
     pub fn blocks_of_slice(
         &self,
         job: JobId,
         number: u32,
     ) -> impl Iterator<Item = Block> + Clone + use<'a, 'm> {
-        let grid = *self.occupancy.grid();
         let entry = self.jobs.find(job).map(|slot| self.jobs.get(slot));
-        let each = entry.map_or(0, |job| job.processors() / job.request().slices());
-        let from = each.saturating_mul(number);
-        let mut before = 0;
-        self.blocks(job).filter(move |&block| {
-            let at = before;
-            before += grid.area(block);
-            at.checked_sub(from).is_some_and(|at| at < each)
-        })
+        let slices = entry.map_or(Slices::ONE, |job| job.request().slices);
+        slices.blocks_of(self.occupancy.grid(), self.blocks(job), number)
     }
 
     fn slice_in(

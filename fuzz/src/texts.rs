@@ -5,9 +5,7 @@ use std::num::NonZeroU64;
 use std::path::Path;
 
 use meshalloc::storage::{HeapStorage, Needs};
-use meshalloc::{
-    Change, Commit, Configuration, Controller, Description, Flags, Grid, Mesh, NodeId,
-};
+use meshalloc::{Change, Commit, Configuration, Controller, Description, Grid, Mesh, NodeId};
 use meshalloc_host_sim::replay;
 use meshalloc_sim::scenario::{Foreign, Study};
 use meshalloc_sim::workload::{Columns, Log, LogOptions};
@@ -187,17 +185,10 @@ fn written(change: &Change, machine: Grid) -> String {
             request,
             lease,
         } => {
-            let extents = request.shape.extents();
-            let extents: Vec<_> = extents.iter().map(u16::to_string).collect();
-            let shape = if request.flags.contains(Flags::CHIPS) {
-                format!("chips={}", request.processors)
-            } else {
-                extents.join("x")
-            };
             let estimate = request.estimate.map(|ticks| format!(" est={ticks}"));
             let lease = lease.map(|ticks| format!(" lease={ticks}"));
             format!(
-                "alloc {} {shape}{}{}",
+                "alloc {} {request}{}{}",
                 job.0,
                 lease.unwrap_or_default(),
                 estimate.unwrap_or_default()

@@ -29,8 +29,6 @@ use meshalloc_sim::workload::TimeUnit;
 
 mod answers;
 
-pub(crate) use answers::Asked;
-
 /// The pause between two questions for events.
 const FOLLOW_EVERY: Duration = Duration::from_millis(200);
 
@@ -81,12 +79,14 @@ enum Command {
     },
     /// Submit a job: it is granted processors or waits
     ///
-    /// For example: submit 7 4x3, submit 8 chips=16, submit 9 4x4 --estimate 1h --lease 90m
+    /// For example: submit 7 4x3, submit 8 chips=16, submit 9 4x4 --estimate 1h --lease 90m,
+    /// submit 10 3x 4x4, a gang of three slices, which get their processors together
     Submit {
         /// Its name, a number that no other job has
         job: u32,
-        /// The shape, "3x 4x4" for three slices, or chips=N for N processors in any legal shape
-        shape: String,
+        /// The shape, or chips=N for N processors in any legal shape; after 3x for three slices
+        #[arg(required = true, num_args = 1..=2)]
+        shape: Vec<String>,
         /// The estimated run time, seconds or with a unit such as 90m
         #[arg(long, value_name = "TIME", value_parser = milliseconds)]
         estimate: Option<NonZeroU64>,
@@ -124,8 +124,9 @@ enum Command {
     },
     /// Say whether a shape fits now, in how many places, and what fits at most
     Fits {
-        /// The shape, or chips=N [default: only what fits at most]
-        shape: Option<String>,
+        /// The shape, or chips=N; after 3x for three slices [default: only what fits at most]
+        #[arg(num_args = ..=2)]
+        shape: Vec<String>,
     },
     /// Print grants and ended leases as they happen, until Ctrl-C
     Events {
@@ -299,7 +300,7 @@ impl Device<'_> {
             Command::Map => self.map(),
             Command::Faults => self.faults(),
             Command::Why { job } => self.why(job.map(JobId)),
-            Command::Fits { shape } => self.fits(shape.as_deref()),
+            Command::Fits { shape } => self.fits(shape),
             Command::Events { seconds } => self.events(*seconds),
         }
     }
@@ -315,8 +316,12 @@ impl Device<'_> {
         }
     }
 
-    fn request(&self, shape: &str) -> Result<Request, Failure> {
-        match self.parsed("alloc 0", &[shape.to_owned()])? {
+    fn request(&self, shape: &[String]) -> Result<Request, Failure> {
+        let is_option = |word: &&String| word.contains('=') && !word.starts_with("chips=");
+        if let Some(word) = shape.iter().find(is_option) {
+            return Err(format!("{word:?} is no shape (expected 4x3, 3x 4x3 or chips=N)").into());
+        }
+        match self.parsed("alloc 0", shape)? {
             Change::Submit { request, .. } => Ok(request),
             _ => Err("no shape".to_owned().into()),
         }

@@ -13,7 +13,7 @@ use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, Ke
 use ratatui::layout::Rect;
 use ratatui::style::Color;
 
-use crate::device::{Asked, Connection, PlaceArgs};
+use crate::device::{Connection, PlaceArgs};
 use crate::failure::{self, Failure};
 use crate::map::{Map, Snapshot};
 use crate::printable::coloured;
@@ -310,7 +310,7 @@ fn see(source: &mut dyn Source) -> Result<Option<Seen>, Failure> {
     let queue = situation.waiting.iter().zip(reasons);
     let queue = queue.map(|(waiting, reason)| Queued {
         job: waiting.job.0,
-        request: Asked(&waiting.request).to_string(),
+        request: waiting.request.to_string(),
         cause: reason.cause().name(),
         reason: reason.to_string(),
     });

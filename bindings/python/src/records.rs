@@ -50,7 +50,7 @@ impl Table {
         });
         self.submission_time.push(unit.of(record.job.arrival));
         self.requested_number_of_resources.push(request.total());
-        let extents = has_shape.then(|| format!("{}{}", request.slices, request.shape));
+        let extents = has_shape.then(|| request.to_string());
         self.requested_extents.push(extents);
         self.requested_time
             .push(time(request.estimate.map(Into::into)));

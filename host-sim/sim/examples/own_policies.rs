@@ -63,7 +63,7 @@ impl Strategy for LastFit {
 /// Smallest first: of the jobs that have not failed, the one with the fewest processors.
 pub(crate) fn smallest_first(queue: &[Waiting], _: Ticks) -> Option<usize> {
     let open = (0..queue.len()).filter(|&place| !queue[place].has_failed);
-    open.min_by_key(|&place| queue[place].request.processors)
+    open.min_by_key(|&place| queue[place].request.total())
 }
 
 /// First fit, last fit, and last fit with the smallest job first, on the same jobs.

@@ -16,6 +16,7 @@ use crate::machine::Described;
 use crate::metrics::{Estimates, Metric, Refusals, SLOWDOWN_THRESHOLD};
 use crate::network::NetworkError;
 use crate::simulation::{Conditions, Measured, Observer, RunResult, SimulationError};
+use crate::situation::{Situation, may_fit};
 use crate::statistics::{Estimate, NOT_NARROWED, Sample, Sampling};
 use crate::wording::Number;
 use crate::workload::{
@@ -401,8 +402,12 @@ impl Experiment {
 
     /// Whether the machine gives this to one of the strategies at least.
     pub fn is_legal(&self, request: &Request) -> bool {
+        let description = self.description.as_ref().map(|it| &it.description);
         match &self.description {
-            _ if request.total() > self.machine.nodes() => false,
+            _ if request.slices() > 1 => self.strategies.iter().any(|&strategy| {
+                let idle = Situation::idle(self.configuration(strategy, 0), description);
+                idle.attempt(request).is_ok_and(may_fit)
+            }),
             None => fits_turned(self.machine, request.shape),
             Some(Described { description, .. }) => {
                 let mut strategies = self.strategies.iter();

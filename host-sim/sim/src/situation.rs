@@ -16,6 +16,7 @@ mod reason;
 mod twin;
 
 pub use departures::{Departures, Earliest, TRIES_MAX};
+pub(crate) use reason::may_fit;
 pub use reason::{Cause, Reason};
 
 /// Asks a controller, wherever it runs: [`Backend::query`](crate::backend::Backend::query), or a
@@ -63,6 +64,17 @@ pub struct Situation<'d> {
 }
 
 impl<'d> Situation<'d> {
+    /// No job is there, and no processor faulty.
+    pub const fn idle(configuration: Configuration, description: Option<&'d Description>) -> Self {
+        Situation {
+            configuration,
+            description,
+            running: Vec::new(),
+            waiting: Vec::new(),
+            faulty: Vec::new(),
+        }
+    }
+
     /// Reads the situation from a controller that serves this configuration, and changes nothing
     /// there.
     ///
@@ -75,13 +87,8 @@ impl<'d> Situation<'d> {
         configuration: Configuration,
         description: Option<&'d Description>,
     ) -> Result<Self, BackendError> {
-        let mut situation = Situation {
-            configuration,
-            description,
-            running: Vec::new(),
-            waiting: Vec::new(),
-            faulty: faulty(ask, &configuration.machine)?,
-        };
+        let mut situation = Situation::idle(configuration, description);
+        situation.faulty = faulty(ask, &configuration.machine)?;
         let mut places = Vec::new();
         for (job, _) in jobs(ask)? {
             let query = Query::Job { job };

@@ -1,8 +1,6 @@
 //! The commands of `device` that ask and change nothing.
 
-use std::fmt;
-
-use meshalloc::{Answer, Configuration, Error, Flags, JobId, Query, Request};
+use meshalloc::{Answer, Configuration, Error, JobId, Query, Refusal};
 use meshalloc_firmware::protocol::Origin;
 use serde_json::json;
 
@@ -14,20 +12,6 @@ use meshalloc_sim::names;
 use meshalloc_sim::situation::{Departures, Earliest, Situation};
 use meshalloc_sim::wording::{are, counted};
 use meshalloc_sim::workload::TimeUnit;
-
-/// A job, in what is printed.
-pub(crate) struct Asked<'r>(pub(crate) &'r Request);
-
-impl fmt::Display for Asked<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let request = self.0;
-        if request.flags.contains(Flags::CHIPS) {
-            write!(f, "chips={}", request.processors)
-        } else {
-            write!(f, "{}{}", request.slices, request.shape)
-        }
-    }
-}
 
 impl Device<'_> {
     pub(super) fn info(&mut self) -> Result<(), Failure> {
@@ -104,7 +88,7 @@ impl Device<'_> {
             let held: u32 = running.blocks.iter().map(|&it| machine.area(it)).sum();
             let places: Vec<_> = running.blocks.iter().map(|&it| machine.place(it)).collect();
             let named: Vec<_> = places.iter().map(ToString::to_string).collect();
-            let (job, asked) = (running.job.0, Asked(&running.request).to_string());
+            let (job, asked) = (running.job.0, running.request.to_string());
             let text = format!(
                 "{job:>10}  runs   {asked:<12} {held:>6}  {}",
                 named.join(" ")
@@ -116,7 +100,7 @@ impl Device<'_> {
             rows.push((text, object));
         }
         for (ahead, waiting) in situation.waiting.iter().enumerate() {
-            let (job, asked) = (waiting.job.0, Asked(&waiting.request).to_string());
+            let (job, asked) = (waiting.job.0, waiting.request.to_string());
             let text = format!("{job:>10}  waits  {asked:<12} {:>6}  {ahead} ahead", "");
             let object = json!({
                 "job": job, "state": "waits", "request": asked, "ahead": ahead,
@@ -189,7 +173,7 @@ impl Device<'_> {
             let departures = situation.departures(&waiting.request).map_err(built)?;
             let earliest = situation.earliest(&waiting.request).map_err(built)?;
             let job = waiting.job.0;
-            let mut text = format!("job {job} ({}): {reason}", Asked(&waiting.request));
+            let mut text = format!("job {job} ({}): {reason}", waiting.request);
             match &departures {
                 Departures::Jobs { jobs } if !jobs.is_empty() => {
                     let named: Vec<_> = jobs.iter().map(u32::to_string).collect();
@@ -197,6 +181,10 @@ impl Device<'_> {
                 }
                 Departures::MoreThan { size } => {
                     text += &format!("\n  more than {} have to end", counted(*size, "job"));
+                }
+                Departures::Unknown => {
+                    text +=
+                        "\n  it is not known which jobs have to end: the search was not completed";
                 }
                 _ => {}
             }
@@ -216,7 +204,7 @@ impl Device<'_> {
             };
             let mut object = json!(reason);
             object["job"] = job.into();
-            object["request"] = Asked(&waiting.request).to_string().into();
+            object["request"] = waiting.request.to_string().into();
             object["help"] = json!(departures);
             object["fits_at"] = at.into();
             rows.push((text, object));
@@ -228,19 +216,21 @@ impl Device<'_> {
             .try_for_each(|(text, object)| self.print(text, object))
     }
 
-    pub(super) fn fits(&mut self, shape: Option<&str>) -> Result<(), Failure> {
-        if let Some(shape) = shape {
+    pub(super) fn fits(&mut self, shape: &[String]) -> Result<(), Failure> {
+        if !shape.is_empty() {
             let request = self.request(shape)?;
             let situation = self.situation()?;
             let built = |error: meshalloc::ConfigureError| Failure::from(error.to_string());
             let departures = situation.departures(&request).map_err(built)?;
+            let refusal = situation.attempt(&request).map_err(built)?.err();
             let places = situation.free_places(&request);
-            let fits = matches!(&departures, Departures::Jobs { jobs } if jobs.is_empty());
-            let asked = Asked(&request).to_string();
-            let mut text = if fits {
-                format!("{asked} fits now, in {}", counted(places, "place"))
-            } else {
-                format!("{asked} does not fit now")
+            let asked = request.to_string();
+            let mut text = match refusal {
+                None if request.slices() > 1 => {
+                    format!("{asked} fits now; a slice has {}", counted(places, "place"))
+                }
+                None => format!("{asked} fits now, in {}", counted(places, "place")),
+                Some(refusal) => format!("{asked} does not fit now: {refusal}"),
             };
             match &departures {
                 Departures::Jobs { jobs } if !jobs.is_empty() => {
@@ -251,7 +241,8 @@ impl Device<'_> {
                 _ => {}
             }
             let object = json!({
-                "request": asked, "fits": fits, "places": places, "help": departures,
+                "request": asked, "fits": refusal.is_none(), "places": places,
+                "refusal": refusal.map(Refusal::name), "help": departures,
             });
             self.print(&text, &object)?;
         }

@@ -20,7 +20,7 @@ struct JobRow<'r> {
     workload_name: Cow<'r, str>,
     /// Arrival. For a log, add `from` and `log.unix_start_time` of the JSON result for Unix time.
     submission_time: String,
-    /// Processors that the job asked for.
+    /// Processors that the job asked for, in all its slices.
     requested_number_of_resources: u32,
     /// Estimate of the run time, if it has one.
     requested_time: Option<String>,
@@ -40,7 +40,8 @@ struct JobRow<'r> {
     stretch: Option<f64>,
     /// Numbers of the processors that it held, as intervals.
     allocated_resources: String,
-    /// The requested extents, in the order of dimensions.
+    /// The requested extents, in the order of dimensions; of a gang after the number of its slices,
+    /// as `3x 4x4x8`.
     requested_extents: String,
     /// Number of processors that it held, including those beyond its request.
     held: u32,
@@ -89,11 +90,8 @@ pub(super) fn row(run: &RunOf<'_>, record: &JobRecord<'_>) -> Vec<u8> {
     let (execution, turnaround) = (span(start, end), span(arrival, end));
     let stretch = turnaround.zip(execution.filter(|&ticks| ticks > 0));
     let stretch = stretch.map(|(turnaround, execution)| turnaround as f64 / execution as f64);
-    let shape = if job.request.flags.contains(Flags::CHIPS) {
-        String::new()
-    } else {
-        format!("{}{}", job.request.slices, job.request.shape)
-    };
+    let has_shape = !job.request.flags.contains(Flags::CHIPS);
+    let shape = has_shape.then(|| job.request.to_string());
     let waits = record.waits.iter();
     let waits = waits.map(|(cause, span)| format!("{}={}", cause.name(), decimal(span, unit)));
     let workload = match &experiment.workload {
@@ -120,7 +118,7 @@ pub(super) fn row(run: &RunOf<'_>, record: &JobRecord<'_>) -> Vec<u8> {
             experiment.machine,
             record.blocks,
         )),
-        requested_extents: shape,
+        requested_extents: shape.unwrap_or_default(),
         held: record.held,
         blocks: record.blocks.len(),
         allocation_misses: record.misses,

@@ -30,9 +30,10 @@ pub(crate) enum Line {
         #[cfg_attr(feature = "reference", schemars(with = "Option<ShapeSchema>"))]
         shape: Option<(Slices, Vec<u64>)>,
         /// A number of processors in place of a shape; of its legal shapes the most compact that
-        /// fits is taken.
+        /// fits is taken. `"2x 16"` for two slices of this number.
         #[serde(default, deserialize_with = "chips")]
-        chips: Option<u32>,
+        #[cfg_attr(feature = "reference", schemars(with = "Option<ChipsSchema>"))]
+        chips: Option<(Slices, u32)>,
         /// The operations until the job is expected to be freed, at least 1.
         #[serde(default, deserialize_with = "estimate")]
         estimate: Option<Ticks>,
@@ -77,6 +78,16 @@ pub(crate) enum Line {
 enum ShapeSchema {
     Text(String),
     List(Vec<u64>),
+}
+
+/// The forms of a number of processors, for the schema.
+#[cfg(feature = "reference")]
+#[derive(schemars::JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "only its schema is used")]
+enum ChipsSchema {
+    Number(u32),
+    OfGang(String),
 }
 
 /// The forms of a coordinate, for the schema.
@@ -154,14 +165,19 @@ pub fn parse(line: &[u8], machine: Grid) -> Result<Option<Change>, String> {
                 lease,
             } => Change::Submit {
                 job: JobId(id),
-                request: match (shape, chips) {
-                    (Some((slices, shape)), None) => {
-                        request(&shape, estimate, machine)?.with_slices(slices)
-                    }
-                    (None, Some(chips)) => estimated(Request::chips(chips), estimate),
-                    (None, None) => return Err("missing field `shape`".to_owned()),
-                    (Some(_), Some(_)) => {
-                        return Err("shape and chips (expected one of them)".to_owned());
+                request: {
+                    let (slices, request) = match (shape, chips) {
+                        (Some((slices, extents)), None) => (slices, request(&extents, machine)?),
+                        (None, Some((slices, chips))) => (slices, Request::chips(chips)),
+                        (None, None) => return Err("missing field `shape`".to_owned()),
+                        (Some(_), Some(_)) => {
+                            return Err("shape and chips (expected one of them)".to_owned());
+                        }
+                    };
+                    let estimate = estimate.and_then(NonZeroU64::new);
+                    Request {
+                        estimate,
+                        ..request.with_slices(slices)
                     }
                 },
                 lease: lease.and_then(NonZeroU64::new),
@@ -185,7 +201,8 @@ pub fn parse(line: &[u8], machine: Grid) -> Result<Option<Change>, String> {
 /// The object that words are short for; `None` for a blank line or a comment.
 ///
 /// ```text
-///  alloc 17 4 3 est=9   ->  {"op":"alloc","id":"17","shape":"4x3","estimate":"9"}
+///  alloc 17 4 3 est=9   ->  {"op":"alloc","id":"17","shape":"4 3","estimate":"9"}
+///  alloc 17 2x chips=9  ->  {"op":"alloc","id":"17","chips":"2x 9"}
 ///  fault 0..3 *         ->  {"op":"fault","at":["0..3","*"]}
 /// ```
 fn object(line: &[u8], op: &mut String) -> Result<Option<Map<String, Value>>, String> {
@@ -201,20 +218,16 @@ fn object(line: &[u8], op: &mut String) -> Result<Option<Map<String, Value>>, St
     let mut pairs = vec![("op", Value::from(*first))];
     let id = operands.first().map(|&id| ("id", id.into()));
     let more = operands.get(1..).filter(|more| !more.is_empty());
+    let is_chips = |word: &&str| word.starts_with("chips=");
+    let mut slices = "";
     match (*first, more) {
+        ("alloc", Some([word])) if word.ends_with(['x', 'X']) && named.iter().any(is_chips) => {
+            pairs.extend(id);
+            slices = word;
+        }
         ("alloc", more) => {
             pairs.extend(id);
-            // The number of slices, as in `3x 4 4`, stays apart.
-            let is_gang = |first: &&str| matches!(first.strip_suffix('x'), Some(number) if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()));
-            pairs.extend(more.map(|extents| {
-                let text = match extents.split_first() {
-                    Some((slices, extents)) if is_gang(&slices.to_ascii_lowercase().as_str()) => {
-                        format!("{slices} {}", extents.join("x"))
-                    }
-                    _ => extents.join("x"),
-                };
-                ("shape", text.into())
-            }));
+            pairs.extend(more.map(|words| ("shape", words.join(" ").into())));
         }
         ("lease", Some([time])) => pairs.extend(id.into_iter().chain([("time", (*time).into())])),
         ("lease" | "free", None) => pairs.extend(id),
@@ -228,7 +241,7 @@ fn object(line: &[u8], op: &mut String) -> Result<Option<Map<String, Value>>, St
         let pair = match word.split_once('=') {
             Some(("est", time)) => ("estimate", time.into()),
             Some(("lease", time)) => ("lease", time.into()),
-            Some(("chips", count)) => ("chips", count.into()),
+            Some(("chips", count)) => ("chips", format!("{slices} {count}").trim_start().into()),
             _ => return Err(format!("{} is not known", quoted(word.as_bytes()))),
         };
         pairs.push(pair);
@@ -271,12 +284,12 @@ impl fmt::Display for Usage {
         let at: Vec<_> = at.collect();
         let form = match (self.is_json, &*self.op) {
             (true, "alloc") => {
-                format!(r#"{{"op":"alloc","id":ID,"shape":"{extents}"|"chips":N}}"#)
+                format!(r#"{{"op":"alloc","id":ID,"shape":"[Sx ]{extents}"|"chips":N}}"#)
             }
             (true, "lease") => r#"{"op":"lease","id":ID,"time":TIME}"#.to_owned(),
             (true, "free") => r#"{"op":"free","id":ID}"#.to_owned(),
             (true, op) => format!(r#"{{"op":"{op}","at":[{}]}}"#, at.join(",")),
-            (false, "alloc") => format!("alloc ID {extents}|chips=N [est=TIME] [lease=TIME]"),
+            (false, "alloc") => format!("alloc ID [Sx] {extents}|chips=N [est=TIME] [lease=TIME]"),
             (false, "lease") => "lease ID TIME".to_owned(),
             (false, "free") => "free ID".to_owned(),
             (false, op) => format!("{op} {}", at.join(" ")),
@@ -316,8 +329,11 @@ fn number<'de, D: Deserializer<'de>>(
     what: &str,
     range: RangeInclusive<u64>,
 ) -> Result<u64, D::Error> {
-    let text = written(&Value::deserialize(deserializer)?);
-    let value = digits(&text, what).map_err(D::Error::custom)?;
+    in_range(&written(&Value::deserialize(deserializer)?), what, range)
+}
+
+fn in_range<E: Error>(text: &str, what: &str, range: RangeInclusive<u64>) -> Result<u64, E> {
+    let value = digits(text, what).map_err(E::custom)?;
     // The largest of 64 bits is the value of all that are larger.
     let is_exact = value < u64::MAX || text.trim_start_matches('0') == u64::MAX.to_string();
     if range.contains(&value) && is_exact {
@@ -325,7 +341,7 @@ fn number<'de, D: Deserializer<'de>>(
     } else {
         let (given, least, most) = (shortened(text.as_bytes()), range.start(), range.end());
         let reason = format!("{given} is out of range for {what} (expected {least} to {most})");
-        Err(D::Error::custom(reason))
+        Err(E::custom(reason))
     }
 }
 
@@ -345,6 +361,12 @@ fn lease<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Ticks>, D:
     number(deserializer, "a lease", 1..=Ticks::MAX).map(Some)
 }
 
+/// Takes the number of slices off the front of a text.
+fn split<E: Error>(text: &str) -> Result<(Slices, &str), E> {
+    let slices = Slices::split(text);
+    slices.map_err(|error| E::custom(format!("{}: {error}", quoted(text.as_bytes()))))
+}
+
 fn extents<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<(Slices, Vec<u64>)>, D::Error> {
@@ -353,35 +375,31 @@ fn extents<'de, D: Deserializer<'de>>(
         Value::Array(values) => (Slices::ONE, values.iter().map(written).collect()),
         value => {
             let text = written(value).to_ascii_lowercase();
-            let (slices, shape) = Slices::split(&text).map_err(|error| {
-                D::Error::custom(format!("{}: {error}", quoted(text.as_bytes())))
-            })?;
-            let texts = shape.split('x').map(str::to_owned);
+            let (slices, shape) = split(&text)?;
+            let texts = shape.split(['x', ' ']).map(str::to_owned);
             (slices, texts.collect::<Vec<_>>())
         }
     };
     let shape = value.to_string();
     let what = format!("an extent, in shape {}", shortened(shape.as_bytes()));
     let extents = texts.iter().map(|text| digits(text, &what));
-    let extents = extents.collect::<Result<_, _>>();
-    let extents = extents.map_err(D::Error::custom)?;
+    let extents = extents
+        .collect::<Result<_, _>>()
+        .map_err(D::Error::custom)?;
     Ok(Some((slices, extents)))
 }
 
-fn chips<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
-    let most = u32::MAX.into();
-    let count = number(deserializer, "a number of processors", 1..=most)?;
-    Ok(Some(count as u32))
-}
-
-fn estimated(request: Request, estimate: Option<Ticks>) -> Request {
-    estimate.map_or(request, |ticks| request.with_estimate(ticks))
+fn chips<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<(Slices, u32)>, D::Error> {
+    let text = written(&Value::deserialize(deserializer)?).to_ascii_lowercase();
+    let (slices, count) = split(&text)?;
+    let count = in_range(count, "a number of processors", 1..=u32::MAX.into())?;
+    Ok(Some((slices, count as u32)))
 }
 
 /// The request for a shape, which holds extents up to 65,535. A request with a longer one fits no
 /// machine, nor does the largest for two extents, or for one on a shorter dimension. Extents of
 /// zero are left as they are, because an empty request is another error.
-fn request(extents: &[u64], estimate: Option<Ticks>, machine: Grid) -> Result<Request, String> {
+fn request(extents: &[u64], machine: Grid) -> Result<Request, String> {
     let is_beyond = extents.iter().any(|&extent| extent > u64::from(u16::MAX));
     let shape = if is_beyond && !extents.contains(&0) {
         // On one dimension two extents are too many, unless it is as long as the longest extent.
@@ -393,8 +411,7 @@ fn request(extents: &[u64], estimate: Option<Ticks>, machine: Grid) -> Result<Re
         let extent = |&extent| u16::try_from(extent).unwrap_or(u16::MAX);
         Shape::new(&extents.iter().map(extent).collect::<Vec<_>>())
     };
-    let request = Request::new(shape.map_err(|error| error.to_string())?);
-    Ok(estimated(request, estimate))
+    Ok(Request::new(shape.map_err(|error| error.to_string())?))
 }
 
 fn block(at: &[Value], machine: Grid) -> Result<Block, String> {

@@ -168,7 +168,7 @@ struct MixJson {
 
 impl MixJson {
     fn new(mix: &Mix) -> Self {
-        let shape = |entry: &MixEntry| entry.request.shape.to_string();
+        let shape = |entry: &MixEntry| entry.request.to_string();
         MixJson {
             shapes: mix.entries.len(),
             dropped: mix.dropped.iter().map(shape).collect(),

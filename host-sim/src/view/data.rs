@@ -11,7 +11,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use meshalloc::{Block, Description, Flags, Grid, Slice, SliceRule, Ticks};
+use meshalloc::{Block, Description, Flags, Grid, Request, Slice, SliceRule, Ticks};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -210,8 +210,8 @@ impl Slices {
         let mut kinds = BTreeMap::new();
         let mut texts = Vec::new();
         let of_entries = entries(history).map(|Entry { job, stretch, .. }| {
-            let blocks = stretch?.blocks.iter().copied();
             let request = &job.job.request;
+            let blocks = first_slice(&grid, request, stretch?);
             let slice = Slice::of(machine, &grid, history.strategy, request, &blocks)?;
             let kind = kind(&grid, &slice);
             let place = *kinds.entry(kind.to_string()).or_insert_with(|| {
@@ -231,6 +231,16 @@ impl Slices {
             Slices::default()
         }
     }
+}
+
+/// The blocks of the only slice of a job, or of the first of a gang.
+fn first_slice<'s>(
+    grid: &Grid,
+    request: &Request,
+    stretch: &'s Stretch,
+) -> impl Iterator<Item = Block> + Clone + use<'s> {
+    let blocks = stretch.blocks.iter().copied();
+    request.slices.blocks_of(grid, blocks, 0)
 }
 
 /// What the page shows of a slice: its sides, the dimensions along which it has a ring of more
@@ -302,7 +312,7 @@ fn list_jobs(experiment: &Experiment, jobs: &[PastJob]) -> (Vec<String>, Jobs) {
         let shape = if job.request.flags.contains(Flags::CHIPS) {
             format!("any of {}", job.request.processors)
         } else {
-            format!("{}{}", job.request.slices, job.request.shape)
+            job.request.to_string()
         };
         let place = *places.entry(shape).or_insert_with_key(|shape| {
             shapes.push(shape.clone());
@@ -341,7 +351,8 @@ fn list_run(history: &History, layout: &Layout, slices: &Slices) -> Run {
             .push(stretch.map_or(0, |stretch| stretch.held.saturating_sub(requested)));
         run.slice.push(slice.as_ref().map(|(kind, _)| *kind));
         if let (Some((_, slice)), Some(stretch)) = (slice, stretch) {
-            let ranks = ranks(stretch, slice, layout);
+            let blocks = first_slice(&history.machine, &job.job.request, stretch);
+            let ranks = ranks(&blocks, slice, layout);
             run.ranks.extend(ranks.map(|ranks| (place, ranks)));
         }
         let blocks = stretch.map_or(&[][..], |stretch| &stretch.blocks);
@@ -372,10 +383,13 @@ fn list_run(history: &History, layout: &Layout, slices: &Slices) -> Run {
 }
 
 /// The processors of a folded slice along its folded side, in the order of their ranks.
-fn ranks(stretch: &Stretch, slice: &Slice, layout: &Layout) -> Option<Vec<usize>> {
-    let blocks = || stretch.blocks.iter().copied();
+fn ranks(
+    blocks: &(impl Iterator<Item = Block> + Clone),
+    slice: &Slice,
+    layout: &Layout,
+) -> Option<Vec<usize>> {
     let ranks = slice.ranks()?;
-    let nodes = ranks.filter_map(|at| slice.processor(&at, blocks()));
+    let nodes = ranks.filter_map(|at| slice.processor(&at, blocks.clone()));
     let width = layout.across.len();
     let cells = nodes.map(|node| {
         let (x, y) = layout.place(node);

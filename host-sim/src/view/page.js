@@ -49,7 +49,8 @@ async function start() {
   const scrub = $("scrub");
   const sizes = meta.shapes.map((shape) => {
     const sides = shape.replace("any of ", "").split("x").map(Number);
-    // A request without a shape, or with more than two sides, is drawn as a square.
+    // A request without a shape, or with more than two sides, is drawn as a square. The number of
+    // slices of a gang counts as a side.
     const side = Math.sqrt(product(sides));
     const isFlat = sides.length < 3 && !shape.startsWith("any");
     return isFlat ? [sides[0], sides[1] ?? 1] : [side, side];

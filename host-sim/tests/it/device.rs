@@ -78,7 +78,9 @@ fn a_session_from_the_first_job_to_the_reset() {
     let help = json!({"departures": "jobs", "jobs": none});
     assert_eq!(
         fits[0],
-        json!({"request": "6x4", "fits": true, "places": 43, "help": help})
+        json!({
+            "request": "6x4", "fits": true, "places": 43, "refusal": null, "help": help,
+        })
     );
     assert_eq!(session.says("fail 15 *"), "16 processors became faulty\n");
     assert!(
@@ -93,6 +95,43 @@ fn a_session_from_the_first_job_to_the_reset() {
          job 3 runs on 4 processors: (<8, 0>, <9, 1>)\n"
     );
     assert_eq!(session.says("reset"), "done\n");
+    session.board.join();
+}
+
+#[test]
+fn a_gang_waits_for_places_of_all_its_slices() {
+    let session = Session::new(10);
+    session.says("configure 8x8");
+    assert_eq!(
+        session.says("submit 1 2x 4x3"),
+        "job 1 runs on 24 processors: (<0, 0>, <3, 2>) (<4, 0>, <7, 2>)\n"
+    );
+    session.says("submit 2 8x1");
+    // Four rows of eight are free.
+    session.says("submit 3 3x 4x3");
+    assert_eq!(
+        session.says("why"),
+        "job 3 (3x 4x3): it needs 36 processors, and 32 are free\n  \
+         it fits when job 1 has ended\n"
+    );
+    let fits = session.says("fits 3x 5x2");
+    assert!(
+        fits.starts_with(
+            "3x 5x2 does not fit now: enough free processors, but no places for all slices of the \
+             gang at once; it does when job 1 has ended\n"
+        ),
+        "{fits}"
+    );
+    let fits = session.says("fits 2x 4x2");
+    assert!(
+        fits.starts_with("2x 4x2 fits now; a slice has 15 places\n"),
+        "{fits}"
+    );
+    let jobs = session.objects("jobs");
+    assert_eq!(jobs[2]["request"], "3x 4x3");
+    let ended = session.ended("submit 4 4x3 est=9");
+    assert!(ended.stderr.contains("\"est=9\" is no shape"), "{ended}");
+    session.says("reset");
     session.board.join();
 }
 

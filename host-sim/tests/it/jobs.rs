@@ -167,6 +167,64 @@ fn a_log_of_the_jobs_runs_like_the_log_they_came_from() {
     }
 }
 
+/// Every other job is a gang, one of which no machine of 64 processors serves.
+#[test]
+fn a_trace_of_the_jobs_has_the_gangs_of_the_trace_they_came_from() {
+    let folder = tempfile::tempdir().unwrap();
+    let jobs = (1..=200u32).map(|job| {
+        let (submit, run) = (job * 15, 1 + job * 37 % 91);
+        let (w, h) = (1 + job % 3, 1 + job % 5);
+        let slices = if job == 50 {
+            9
+        } else {
+            1 + job % 2 * (job % 4)
+        };
+        format!("{submit},{run},{slices}x {w}x{h}\n")
+    });
+    let trace = format!("submit,run,shape\n{}", jobs.collect::<String>());
+    fs::write(folder.path().join("in.csv"), trace).unwrap();
+    let run = |log: &str, output: &str| {
+        let line = format!(
+            "run --mesh 8x8 --strategy fsl --scheduler easy --reasons --log {log} --format json \
+             -o {output}"
+        );
+        host_sim_in(folder.path(), &line).json()["results"][0].clone()
+    };
+    let columns = "submit=submission_time,run=execution_time,shape=requested_extents,\
+                   processors=requested_number_of_resources";
+    let first = run("in.csv", "out-jobs.csv");
+    let second = run(
+        &format!("out-jobs.csv --columns {columns}"),
+        "again-jobs.csv",
+    );
+    let all = rows(&folder.path().join("out-jobs.csv"));
+    let job = |number: u32| all.iter().find(|row| row["job_id"] == number.to_string());
+    let seventh = job(7).unwrap();
+    assert_eq!(seventh["requested_extents"], "4x 2x3");
+    assert_eq!(seventh["requested_number_of_resources"], "24");
+    assert_eq!((&*seventh["held"], &*seventh["blocks"]), ("24", "4"));
+    assert_eq!(job(8).unwrap()["requested_extents"], "3x4");
+    for metric in [
+        "jobs",
+        "waiting_delay",
+        "turnaround",
+        "allocation_miss",
+        "blocks",
+    ] {
+        assert_eq!(mean(&first, metric), mean(&second, metric), "{metric}");
+    }
+    assert!(mean(&first, "wait_gang") > 0.0, "{first}");
+    let waited: u64 = all
+        .iter()
+        .map(|row| microseconds(&row["waiting_time"]))
+        .sum();
+    let reasons = all
+        .iter()
+        .flat_map(|row| row["waiting_reasons"].split_ascii_whitespace());
+    let parts = reasons.map(|part| microseconds(part.split_once('=').unwrap().1));
+    assert_eq!(parts.sum::<u64>(), waited);
+}
+
 #[test]
 fn what_cannot_be_written_is_an_error_before_the_runs() {
     let folder = tempfile::tempdir().unwrap();

@@ -94,6 +94,9 @@ alloc 1 4x3 est=9 lease=3
 alloc 2 4 4
 alloc 3 2x1
 lease 3 2
+alloc 4 2X 1 1
+alloc 5 2x chips=1
+alloc 6 2x 4x4
 fault 0 0..1
 repair * 1
 free 2
@@ -102,6 +105,9 @@ free 2
 {"op":"alloc","id":2,"shape":[4,4]}
  { "shape": [2, 1], "id": 3, "op": "alloc" }
 {"op":"lease","id":3,"time":2}
+{"op":"alloc","id":4,"shape":"2x 1x1"}
+{"op":"alloc","id":5,"chips":"2x 1"}
+{"op":"alloc","id":6,"shape":"2x 4x4"}
 {"op":"fault","at":[0,"0..1"]}
 {"op":"repair","at":["*",1]}
 {"op":"free","id":2}
@@ -109,6 +115,7 @@ free 2
     for options in ["--mesh 4x4", "--mesh 4x4 --scheduler fcfs"] {
         let shown = replay(options, words).good();
         assert_eq!(shown.matches("\"lease-ended\"").count(), 2, "{shown}");
+        assert_eq!(shown.matches("\"never-fits\"").count(), 1, "{shown}");
         assert_eq!(replay(options, objects).good(), shown);
     }
 }
@@ -260,14 +267,14 @@ fn nothing_of_a_file_with_a_line_that_cannot_be_read_is_carried_out() {
             "alloc 1",
             &[
                 "missing field `shape`",
-                "expected `alloc ID AxB|chips=N [est=TIME] [lease=TIME]` on mesh 8x4",
+                "expected `alloc ID [Sx] AxB|chips=N [est=TIME] [lease=TIME]` on mesh 8x4",
             ],
         ),
         (
             "alloc 1 2 3 est=",
             &[
                 "\"\" is not an estimate",
-                "`alloc ID AxB|chips=N [est=TIME] [lease=TIME]`",
+                "`alloc ID [Sx] AxB|chips=N [est=TIME] [lease=TIME]`",
             ],
         ),
         ("alloc 1 2x3 est=1.5", &["\"1.5\" is not an estimate"]),
@@ -278,7 +285,7 @@ fn nothing_of_a_file_with_a_line_that_cannot_be_read_is_carried_out() {
         ),
         (
             "alloc 1 2x3 est=5 est=6",
-            &["estimate is given twice", "`alloc ID AxB"],
+            &["estimate is given twice", "`alloc ID [Sx] AxB"],
         ),
         ("free 1 est=5", &["unknown field `estimate`, expected `id`"]),
         ("est=5", &["unknown operation \"\" (known: alloc, lease"]),
@@ -288,7 +295,7 @@ fn nothing_of_a_file_with_a_line_that_cannot_be_read_is_carried_out() {
         ),
         (
             "alloc 1 2x3 size=5",
-            &["\"size=5\" is not known", "`alloc ID AxB"],
+            &["\"size=5\" is not known", "`alloc ID [Sx] AxB"],
         ),
         ("alloc 1 2x3 lease=", &["\"\" is not a lease"]),
         (
@@ -326,9 +333,24 @@ fn nothing_of_a_file_with_a_line_that_cannot_be_read_is_carried_out() {
         ("alloc x 2 3", &["\"x\" is not a job id"]),
         (
             "alloc 1 -2 3",
-            &["\"-2\" is not an extent, in shape \"-2x3\""],
+            &["\"-2\" is not an extent, in shape \"-2 3\""],
         ),
         ("alloc 1 2 3.5", &["\"3.5\" is not an extent"]),
+        (
+            "alloc 1 0x 2 2",
+            &["\"0x 2 2\": expected 1 to 65536 slices"],
+        ),
+        ("alloc 1 2x", &["\"\" is not an extent, in shape \"2x\""]),
+        ("alloc 1 2y 3x3", &["\"2y\" is not an extent"]),
+        (
+            "alloc 1 70000x chips=2",
+            &["\"70000x 2\": expected 1 to 65536 slices"],
+        ),
+        (
+            "alloc 1 2x chips=3x",
+            &["\"3x\" is not a number of processors"],
+        ),
+        ("alloc 1 2 chips=3", &["shape and chips"]),
         (
             "alloc 4294967296 1 1",
             &["4294967296 is out of range for a job id", "0 to 4294967295"],
@@ -363,7 +385,7 @@ fn nothing_of_a_file_with_a_line_that_cannot_be_read_is_carried_out() {
             r#"{"op":"alloc","id":1}"#,
             &[
                 "missing field `shape`",
-                r#"(expected `{"op":"alloc","id":ID,"shape":"AxB"|"chips":N}` on mesh 8x4)"#,
+                r#"(expected `{"op":"alloc","id":ID,"shape":"[Sx ]AxB"|"chips":N}` on mesh 8x4)"#,
             ],
         ),
         (
@@ -389,7 +411,7 @@ fn nothing_of_a_file_with_a_line_that_cannot_be_read_is_carried_out() {
             "alloc 1",
             &[
                 "missing field `shape`",
-                "`alloc ID AxBxC|chips=N [est=TIME] [lease=TIME]` on 4-ary 3-cube",
+                "`alloc ID [Sx] AxBxC|chips=N [est=TIME] [lease=TIME]` on 4-ary 3-cube",
             ][..],
         ),
         ("alloc 1 4x", &["\"\" is not an extent, in shape \"4x\""]),

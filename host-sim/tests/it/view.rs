@@ -144,6 +144,27 @@ fn means_refusals_and_saturation_are_those_of_run() {
 }
 
 #[test]
+fn a_gang_is_shown_with_the_number_of_its_slices() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = "submit,run,shape\n0,9,2x 4x2\n1,9,3x3\n2,9,3x 3x8\n";
+    fs::write(folder.path().join("gangs.csv"), trace).unwrap();
+    let page = meta(&page(
+        folder.path(),
+        "--torus 8x8 --log gangs.csv --strategy as",
+    ));
+    assert_eq!(
+        page["shapes"],
+        serde_json::json!(["2x 4x2", "3x3", "3x 3x8"])
+    );
+    // Those of a slice of each; the third never fits.
+    let sides = page["runs"][0]["slices"].as_array().unwrap().iter();
+    let sides: Vec<_> = sides
+        .map(|slice| slice["sides"].as_str().unwrap())
+        .collect();
+    assert_eq!(sides, ["4x2", "3x3"]);
+}
+
+#[test]
 fn a_run_in_which_no_time_passes_ends_at_0() {
     let folder = tempfile::tempdir().unwrap();
     let line = "--torus 8x8x8 --strategy partner --batch 1 --seed 3";

@@ -192,6 +192,38 @@ fn a_mix_is_checked_against_the_machine() {
 }
 
 #[test]
+fn a_mix_has_gangs() {
+    let folder = tempfile::tempdir().unwrap();
+    let shapes = "shape,weight\n2x 4x4,3\n2X 5x5,1\n3x 1x3,2\n5x 4x4,1\n2x2,4\n";
+    fs::write(folder.path().join("gangs.csv"), shapes).unwrap();
+    let run = "run --mesh 8x8 --mix gangs.csv --strategy ff --load .5 --jobs 300 --seed 2";
+    let ended = host_sim_in(folder.path(), run);
+    // Nor do two squares of 5 lie beside each other on one of 8.
+    let expected = "2 shapes can never be placed (2x 5x5, 5x 4x4)";
+    assert!(
+        ended.code == Some(2) && ended.stderr.contains(expected),
+        "{ended}"
+    );
+    let line = format!("{run} --mix-drop --format json -o jobs.csv");
+    let json = host_sim_in(folder.path(), &line).json();
+    let jobs = fs::read_to_string(folder.path().join("jobs.csv")).unwrap();
+    for shape in ["2x 4x4", "3x 1x3", "2x2"] {
+        assert!(jobs.contains(&format!(",{shape},")), "{shape}");
+    }
+    // (3 * 32 + 2 * 9 + 4 * 4) / 9 processors a job, and a mean service of 1: the load is kept.
+    let utilization = &json["results"][0]["metrics"]["utilization"]["mean"];
+    let utilization = utilization.as_f64().unwrap();
+    assert!((0.45..0.55).contains(&utilization), "{utilization}");
+    let run = run.replace("--load .5", "--arrival-rate .001 --pattern fft --mix-drop");
+    let messages = host_sim_in(folder.path(), &run);
+    let expected = "gangs such as 3x 4x4x8 send no messages";
+    assert!(
+        messages.code == Some(2) && messages.stderr.contains(expected),
+        "{messages}"
+    );
+}
+
+#[test]
 fn times_are_drawn_from_files_and_models() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("t.csv"), "gap,run\n2,9\n4,11\n").unwrap();

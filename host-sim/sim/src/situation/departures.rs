@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use meshalloc::{Block, ConfigureError, Flags, Grid, NodeId, Request, Shape, SliceRule, Ticks};
+use meshalloc::{
+    Block, ConfigureError, Flags, Grid, NodeId, Refusal, Request, Shape, SliceRule, Ticks,
+};
 use serde::Serialize;
 
 use super::twin::Twin;
@@ -10,6 +12,9 @@ use super::{Running, Situation};
 
 /// The most times that [`Situation::departures`] asks the strategy.
 pub const TRIES_MAX: u32 = 20_000;
+
+/// As how many tries one counts whose search for the slices of a gang has tried sets of places.
+const GANG_TRIES: u32 = 100;
 
 /// Which running jobs have to leave until a request fits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -21,13 +26,16 @@ pub enum Departures {
         jobs: Vec<u32>,
     },
     /// No set of this size is enough, and larger ones were not looked at: the search ended after
-    /// [`TRIES_MAX`] tries, or that for a gang was not completed.
+    /// [`TRIES_MAX`] tries.
     MoreThan {
         /// The size.
         size: u32,
     },
     /// It does not fit when all jobs have left.
     Never,
+    /// The search for places of all slices of the gang is not completed even when all jobs have
+    /// left.
+    Unknown,
 }
 
 /// When a request fits at the latest, if no job overruns its estimate and no other job starts.
@@ -42,8 +50,8 @@ pub enum Earliest {
 }
 
 impl Situation<'_> {
-    /// A smallest set of running jobs after whose departure the request fits, if no other job
-    /// starts.
+    /// A smallest set of running jobs after whose departure the request is granted, if no other job
+    /// starts. A gang is not granted if the search for its slices gives up.
     ///
     /// For a box this is first looked for by place: the box that fewest jobs meet, of all boxes of
     /// the shape without a faulty processor. If the strategy takes it, no smaller set exists.
@@ -61,7 +69,7 @@ impl Situation<'_> {
         twin.fail(&self.faulty);
         match twin.allocator.attempt(request) {
             Ok(()) => {}
-            Err(Refusal::NotSearchedToTheEnd) => return Ok(Departures::MoreThan { size: 0 }),
+            Err(Refusal::NotSearchedToTheEnd) => return Ok(Departures::Unknown),
             Err(_) => return Ok(Departures::Never),
         }
         self.running.iter().for_each(|job| twin.hold(&job.blocks));
@@ -123,8 +131,12 @@ impl Situation<'_> {
         tries: &mut u32,
     ) -> Option<bool> {
         if chosen.len() == size {
-            *tries = tries.checked_sub(1)?;
-            return Some(twin.allocator.fits(request));
+            let attempt = twin.allocator.attempt(request);
+            *tries = tries.checked_sub(match attempt {
+                Err(Refusal::GangIncomplete | Refusal::NotSearchedToTheEnd) => GANG_TRIES,
+                _ => 1,
+            })?;
+            return Some(attempt.is_ok());
         }
         let last = self.running.len() - (size - chosen.len());
         for at in from..=last {
@@ -177,8 +189,9 @@ impl Situation<'_> {
     }
 
     /// How many boxes of the request's shape are free, in all orders of its extents in which the
-    /// strategy lays them: the places that it chooses from if it is complete. A machine with rules
-    /// of its own may allow fewer, and so may a strategy whose jobs do not hold boxes.
+    /// strategy lays them: the places that it chooses from if it is complete, of a gang those of
+    /// one slice. A machine with rules of its own may allow fewer, and so may a strategy whose jobs
+    /// do not hold boxes.
     pub fn free_places(&self, request: &Request) -> u32 {
         let machine = &self.configuration.machine;
         let turns = match self.configuration.strategy.into() {
@@ -191,6 +204,19 @@ impl Situation<'_> {
         let all = orders.iter().flat_map(|extents| boxes(machine, extents));
         all.filter(|&block| nodes(machine, block).all(is_free))
             .count() as u32
+    }
+
+    /// Whether the strategy would grant the request now; the inner error says why not.
+    ///
+    /// # Errors
+    ///
+    /// When this build does not serve the machine with the strategy.
+    pub fn attempt(&self, request: &Request) -> Result<Result<(), Refusal>, ConfigureError> {
+        let mut storage = self.storage();
+        let mut twin = self.twin(&mut storage)?;
+        twin.fail(&self.faulty);
+        self.running.iter().for_each(|job| twin.hold(&job.blocks));
+        Ok(twin.allocator.attempt(request))
     }
 
     /// When the request fits, if all jobs end by their estimates and no other job starts.

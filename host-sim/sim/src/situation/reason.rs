@@ -180,7 +180,7 @@ impl Situation<'_> {
         let waiting = &self.waiting[places.clone()];
         // First on the empty machine, then with its faults, then with the jobs that run.
         let never = |request| match twin.allocator.demand(request) {
-            Ok(_) if may_fit(&mut twin, request) => None,
+            Ok(_) if may_fit(twin.allocator.attempt(request)) => None,
             Ok(_) => Some(Refusal::NeverFits),
             Err(refusal) => Some(refusal),
         };
@@ -188,7 +188,8 @@ impl Situation<'_> {
         let refusals: Vec<_> = refusals.collect();
         twin.fail(&self.faulty);
         let is_any_faulty = self.faulty_len() > 0;
-        let mut fits = |waiting: &Waiting| !is_any_faulty || may_fit(&mut twin, &waiting.request);
+        let mut fits =
+            |waiting: &Waiting| !is_any_faulty || may_fit(twin.allocator.attempt(&waiting.request));
         let fits_alone: Vec<_> = waiting.iter().map(&mut fits).collect();
         self.running.iter().for_each(|job| twin.hold(&job.blocks));
         let known = refusals.into_iter().zip(fits_alone);
@@ -215,9 +216,8 @@ impl Situation<'_> {
     }
 }
 
-/// Whether the request fits, as far as the search has been completed.
-fn may_fit(twin: &mut Twin<'_>, request: &Request) -> bool {
-    let attempt = twin.allocator.attempt(request);
+/// Whether a request fits by this answer, as far as the search has been completed.
+pub(crate) const fn may_fit(attempt: Result<(), Refusal>) -> bool {
     matches!(attempt, Ok(()) | Err(Refusal::NotSearchedToTheEnd))
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use meshalloc::{Flags, Shape, Ticks};
+use meshalloc::{Flags, Slices, Ticks};
 
 use super::columns::Column;
 use super::log_job::{LogJob, LogOptions, Owner};
@@ -157,8 +157,15 @@ impl Lines {
         let slices = shape.map_or(Slices::ONE, |(slices, _)| slices);
         let all = shape.map(|(_, shape)| shape.area().saturating_mul(slices.get()));
         let processors = match whole(Column::Processors)? {
-            // More than that fit on no machine either.
-            Value::Known(count @ 1..) => options.nodes(u32::try_from(count).unwrap_or(u32::MAX)),
+            Value::Known(count @ 1..) => {
+                // More than that fit on no machine either.
+                let count = options.nodes(u32::try_from(count).unwrap_or(u32::MAX));
+                if !count.is_multiple_of(slices.get()) {
+                    let expected = format!("as many for each of {} slices", slices.get());
+                    return Err(fields.bad(Column::Processors, &expected));
+                }
+                count
+            }
             _ => match all {
                 Some(all) => all,
                 None => return Ok(Entry::LeftOut(Reason::NoProcessors)),
@@ -166,10 +173,6 @@ impl Lines {
         };
         if let Some(all) = all.filter(|&all| processors > all) {
             let expected = format!("at most the {all} of the shape");
-            return Err(fields.bad(Column::Processors, &expected));
-        }
-        if !processors.is_multiple_of(slices.get()) {
-            let expected = format!("as many for each of {} slices", slices.get());
             return Err(fields.bad(Column::Processors, &expected));
         }
         let requested_time = match span(Column::Estimate)? {

@@ -1,7 +1,8 @@
 //! Mixes: shapes of jobs, or gangs of them (`3x 4x4x8`), with their weights, built in or of a CSV
-//! file with the columns `shape` and `weight`, and `rings` if jobs demand some: `all`, or the numbers of the extents along which
-//! there is to be one, from 0, with `+` between them. A job has a shape with a probability in
-//! proportion to its weight. The draws are source 25 of the random numbers.
+//! file with the columns `shape` and `weight`, and `rings` if jobs demand some: `all`, or the
+//! numbers of the extents along which there is to be one, from 0, with `+` between them. A job has
+//! a shape with a probability in proportion to its weight. The draws are source 25 of the random
+//! numbers.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -211,8 +212,7 @@ impl Mix {
         let mix = self.source.to_string();
         if !self.drop && !dropped.is_empty() {
             let shapes = dropped.iter().take(LISTED_MAX);
-            let shapes = shapes
-                .map(|MixEntry { request, .. }| format!("{}{}", request.slices, request.shape));
+            let shapes = shapes.map(|entry| entry.request.to_string());
             let shapes = shapes.collect::<Vec<_>>().join(", ");
             let more = match dropped.len().saturating_sub(LISTED_MAX) {
                 0 => String::new(),

@@ -8,7 +8,7 @@ use super::text_file::bad;
 pub(super) fn read_shape(cell: &str) -> Result<(Slices, Shape), String> {
     let text = cell.to_ascii_lowercase();
     let (slices, shape) = Slices::split(&text)
-        .map_err(|error| bad("shape", cell, &error.to_string().replace("expected ", "")))?;
+        .map_err(|_| bad("shape", cell, &format!("1 to {} slices", Slices::MOST)))?;
     let shape = shape.parse().ok();
     let shape = shape.filter(|shape: &Shape| shape.area() > 0);
     let shape = shape.ok_or_else(|| {

@@ -300,7 +300,7 @@ impl Synthetic {
                 clock = next(clock).min(TIME_MAX);
             }
             let request = requests();
-            let work = works(request.processors);
+            let work = works(request.total());
             Job {
                 arrival: clock,
                 request,

@@ -15,9 +15,10 @@
 //! 12.5,60,2x2x1,7
 //! ```
 //!
-//! `3x 4x4x4` is a *gang*: three slices of the shape, all at once or none; `processors` then has
-//! those of all slices. A job with a shape asks for it, and for all processors in it unless `processors` says otherwise;
-//! a job without one is given a shape by the rule for its number of processors. An empty cell is
+//! A job with a shape asks for it, and for all processors in it unless `processors` says otherwise;
+//! a job without one is given a shape by the rule for its number of processors. `3x 4x4x4` is a
+//! *gang*: three slices of the shape, all at once or none; `processors` then is the number in all
+//! slices together. An empty cell is
 //! unknown; for all others the rule is that of a log in the
 //! [Standard Workload Format](super::swf), and so is that of rows which are left out. Jobs without
 //! an `id` are numbered by their rows, from 1. A blank line is none.

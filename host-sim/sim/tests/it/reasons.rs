@@ -65,6 +65,61 @@ fn parts_of_the_wait_by_hand() {
     assert_eq!(waits("easy"), [fifth, sixth]);
 }
 
+/// Checks the sums of a run, and notes the seconds of each reason.
+fn add_up(settings: &[(&str, &str)], seed: u32, found: &mut BTreeMap<&'static str, f64>) {
+    let (waits, result) = run(settings, seed);
+    let mut sum = 0.0;
+    for (job, (parts, wait)) in &waits {
+        let total: f64 = parts.values().sum();
+        assert!((total - wait).abs() < 1e-6, "{settings:?} {job}: {parts:?}");
+        for (&cause, seconds) in parts {
+            *found.entry(cause).or_default() += seconds;
+        }
+        sum += wait;
+    }
+    assert!(sum > 0.0, "{settings:?}: no job waited");
+    let parts = Metric::ALL
+        .into_iter()
+        .filter(|metric| metric.needs() == Some("reasons"));
+    let parts: f64 = parts.map(|metric| result.values[metric].unwrap()).sum();
+    let wait = result.values[Metric::WaitingDelay].unwrap();
+    assert!((parts - wait).abs() < 1e-6 * wait.max(1.0), "{settings:?}");
+}
+
+#[test]
+fn the_parts_of_the_waits_of_gangs_add_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let mix = folder.path().join("gangs.csv");
+    // Sets of places are searched for up to 32 slices.
+    let shapes = "2x 4x4,2\n3x 3x3,2\n33x 1x3,1\n5x5,2\n1x2,3\n";
+    std::fs::write(&mix, format!("shape,weight\n{shapes}")).unwrap();
+    let mix = mix.to_str().unwrap();
+    let mut found = BTreeMap::<&str, f64>::new();
+    for strategy in ["ff", "as", "naive"] {
+        for scheduler in ["fcfs", "easy", "bypass-queue:30"] {
+            let settings = [
+                ("mesh", "12x12"),
+                ("mix", mix),
+                ("strategy", strategy),
+                ("scheduler", scheduler),
+                ("jobs", "80"),
+                ("load", "1.2"),
+                ("measure", "departures"),
+                ("failures", "node:4000,20"),
+            ];
+            add_up(&settings, 1, &mut found);
+        }
+    }
+    for cause in [
+        Cause::NotItsTurn,
+        Cause::TooFewFree,
+        Cause::GangIncomplete,
+        Cause::NotSearchedToTheEnd,
+    ] {
+        assert!(found.contains_key(cause.name()), "{found:?}");
+    }
+}
+
 #[test]
 fn the_parts_add_up_to_the_wait() {
     let machines: [&[(&str, &str)]; 4] = [
@@ -91,23 +146,7 @@ fn the_parts_add_up_to_the_wait() {
                         ("measure", "departures"),
                     ];
                     let settings = [machine, &common, failing].concat();
-                    let (waits, result) = run(&settings, seed);
-                    let mut sum = 0.0;
-                    for (job, (parts, wait)) in &waits {
-                        let total: f64 = parts.values().sum();
-                        assert!((total - wait).abs() < 1e-6, "{settings:?} {job}: {parts:?}");
-                        for (&cause, seconds) in parts {
-                            *found.entry(cause).or_default() += seconds;
-                        }
-                        sum += wait;
-                    }
-                    assert!(sum > 0.0, "{settings:?}: no job waited");
-                    let parts = Metric::ALL
-                        .into_iter()
-                        .filter(|metric| metric.needs() == Some("reasons"));
-                    let parts: f64 = parts.map(|metric| result.values[metric].unwrap()).sum();
-                    let wait = result.values[Metric::WaitingDelay].unwrap();
-                    assert!((parts - wait).abs() < 1e-6 * wait.max(1.0), "{settings:?}");
+                    add_up(&settings, seed, &mut found);
                 }
             }
         }

@@ -1,13 +1,13 @@
 //! Why jobs wait, and whose departure lets them in, against definitions by brute force.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use meshalloc::{
     Change, Configuration, Description, Grid, JobId, JobState, Query, Refusal, Request,
-    SchedulerKind, Shape, StrategyKind,
+    SchedulerKind, Shape, Slices, StrategyKind,
 };
 use meshalloc_sim::backend::{Backend, Backends, InProcessBackends};
-use meshalloc_sim::situation::{Departures, Earliest, Reason, Situation};
+use meshalloc_sim::situation::{Cause, Departures, Earliest, Reason, Situation};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
@@ -81,9 +81,14 @@ fn in_random_states(
     }
 }
 
-/// Whether some box of the request's shape, in any order of the extents, has none of these
-/// processors: written for coordinates, without blocks.
-fn has_free_box(machine: &Grid, extents: &[u16], turns: bool, busy: &BTreeSet<Vec<u16>>) -> bool {
+/// The boxes of the request's shape, in any order of the extents, that have none of these
+/// processors, each as its processors: written for coordinates, without blocks.
+fn free_boxes(
+    machine: &Grid,
+    extents: &[u16],
+    turns: bool,
+    busy: &BTreeSet<Vec<u16>>,
+) -> impl Iterator<Item = Vec<Vec<u16>>> {
     fn permutations(rest: &[u16]) -> Vec<Vec<u16>> {
         let Some(last) = rest.len().checked_sub(1) else {
             return vec![vec![]];
@@ -113,22 +118,36 @@ fn has_free_box(machine: &Grid, extents: &[u16], turns: bool, busy: &BTreeSet<Ve
             points.iter().flat_map(longer).collect()
         })
     };
-    orders.iter().any(|order| {
-        points(machine.sides()).iter().any(|base| {
-            points(order).iter().all(|offset| {
-                let at = (0..base.len()).map(|d| {
-                    let (to, side) = (base[d] + offset[d], machine.side(d));
-                    (to < side || machine.wraps(d)).then_some(to % side)
-                });
-                let at: Option<Vec<u16>> = at.collect();
-                order
-                    .iter()
-                    .zip(machine.sides())
-                    .all(|(extent, side)| extent <= side)
-                    && at.is_some_and(|at| !busy.contains(&at))
-            })
-        })
+    let fits = |order: &Vec<u16>| {
+        let mut along = order.iter().zip(machine.sides());
+        along.all(|(extent, side)| extent <= side)
+    };
+    let bases = move || points(machine.sides()).into_iter();
+    let orders = orders.into_iter().filter(fits);
+    let boxes = orders.flat_map(move |order| bases().map(move |base| (base, points(&order))));
+    boxes.filter_map(|(base, offsets)| {
+        let places = offsets.iter().map(|offset| {
+            let at = (0..base.len()).map(|d| {
+                let (to, side) = (base[d] + offset[d], machine.side(d));
+                (to < side || machine.wraps(d)).then_some(to % side)
+            });
+            let at: Option<Vec<u16>> = at.collect();
+            at.filter(|at| !busy.contains(at))
+        });
+        places.collect()
     })
+}
+
+fn has_free_box(machine: &Grid, extents: &[u16], turns: bool, busy: &BTreeSet<Vec<u16>>) -> bool {
+    free_boxes(machine, extents, turns, busy).next().is_some()
+}
+
+/// Whether this many of the sets have nothing in common with each other and with `taken`.
+fn has_disjoint(sets: &[u64], count: u32, taken: u64) -> bool {
+    count == 0
+        || sets.iter().enumerate().any(|(at, &set)| {
+            set & taken == 0 && has_disjoint(&sets[at + 1..], count - 1, taken | set)
+        })
 }
 
 fn points_of(machine: &Grid, situation: &Situation<'_>, without: u32) -> BTreeSet<Vec<u16>> {
@@ -210,6 +229,88 @@ fn smallest_sets_and_reasons_are_those_of_brute_force() {
             seen.iter().skip(1).all(|&count| count > 10),
             "{strategy}: {seen:?}"
         );
+    }
+}
+
+/// The same for gangs: each set of places is tried.
+#[test]
+fn the_slices_of_a_gang_are_counted_together() {
+    let scheduler = SchedulerKind::BypassQueue {
+        threshold: u64::MAX,
+    };
+    for (strategy, turns) in [
+        (StrategyKind::FirstFit, false),
+        (StrategyKind::AdaptiveScan, true),
+    ] {
+        let machine = Grid::mesh(&[6, 6]).unwrap();
+        let configuration = Configuration {
+            machine,
+            strategy,
+            scheduler,
+        };
+        let mut seen = BTreeMap::<&str, u32>::new();
+        in_random_states(configuration, None, 60, &mut |_, situation, random| {
+            let mut situation = situation.clone();
+            let slices = Slices::new(2 + below(random, 2)).unwrap();
+            for waiting in &mut situation.waiting {
+                waiting.request = waiting.request.with_slices(slices);
+            }
+            for waiting in &situation.waiting {
+                let request = waiting.request;
+                let places = |busy: &BTreeSet<Vec<u16>>| -> Vec<u64> {
+                    let extents = request.shape.extents();
+                    let boxes = free_boxes(&machine, &extents, turns, busy);
+                    let bit = |at: &Vec<u16>| 1 << machine.node(at).unwrap().0;
+                    boxes.map(|set| set.iter().map(bit).sum()).collect()
+                };
+                let fits = |busy| has_disjoint(&places(&busy), request.slices(), 0);
+                let without = |set| points_of(&machine, &situation, set);
+                let all = (1_u32 << situation.running.len()) - 1;
+                let departures = situation.departures(&request).unwrap();
+                if fits(without(all)) {
+                    let mut sets: Vec<u32> = (0..=all).collect();
+                    sets.sort_by_key(|set| set.count_ones());
+                    let least = sets.into_iter().find(|&set| fits(without(set))).unwrap();
+                    match departures {
+                        Departures::Jobs { jobs } => {
+                            assert_eq!(jobs.len() as u32, least.count_ones(), "{situation:?}");
+                            *seen.entry("jobs").or_default() += 1;
+                        }
+                        Departures::MoreThan { size } => assert!(size < least.count_ones()),
+                        other => panic!("{other:?}: {situation:?}"),
+                    }
+                } else {
+                    assert_eq!(departures, Departures::Never, "{situation:?}");
+                }
+                let busy = without(0);
+                let free = machine.nodes() - busy.len() as u32;
+                let reason = situation.why(waiting.job).unwrap().unwrap();
+                let expected = if !fits(BTreeSet::new()) {
+                    Cause::NeverFits
+                } else if !fits(without(all)) {
+                    Cause::Faults
+                } else if free < request.total() {
+                    Cause::TooFewFree
+                } else if places(&busy).is_empty() {
+                    Cause::Fragmented
+                } else if fits(busy) {
+                    Cause::Untried
+                } else {
+                    Cause::GangIncomplete
+                };
+                assert_eq!(reason.cause(), expected, "{situation:?}");
+                *seen.entry(expected.name()).or_default() += 1;
+            }
+        });
+        for expected in [
+            "jobs",
+            "never-fits",
+            "too-few-free",
+            "gang-incomplete",
+            "untried",
+        ] {
+            assert!(seen.contains_key(expected), "{strategy}: {seen:?}");
+        }
     }
 }
 
