@@ -440,7 +440,12 @@ typedef struct meshalloc_request {
    */
   uint8_t flags;
   /**
-   * The number of processors, if it is less than the product of the extents; else 0.
+   * How many slices of these extents it asks for, all or none: a gang. 0 and 1 are one slice. A
+   * build without the feature `gangs` serves no more: MESHALLOC_ERROR_BAD_ARGUMENT.
+   */
+  uint16_t slices;
+  /**
+   * The number of processors of a slice, if it is less than the product of the extents; else 0.
    */
   uint32_t processors;
   /**
@@ -827,7 +832,7 @@ int32_t meshalloc_allocator_processors(const struct meshalloc_allocator *allocat
 /**
  * Writes the blocks of an allocation to `blocks`: from the one of index `from` on, at most `room`.
  * Returns the number of all its blocks, or an error. An allocation of a contiguous strategy has
- * one block. `blocks` may be NULL if `room` is 0.
+ * one block; of a gang one for each slice. `blocks` may be NULL if `room` is 0.
  */
 int32_t meshalloc_allocator_blocks(const struct meshalloc_allocator *allocator,
                                    struct meshalloc_allocation allocation,
@@ -1023,6 +1028,22 @@ int32_t meshalloc_controller_job(const struct meshalloc_controller *controller,
                                  struct meshalloc_job *report);
 
 /**
+ * Writes the blocks of a slice of a job to `blocks`: from the one of index `from` on, at most
+ * `room`. The slices of a gang are numbered from 0; a job that is none is its slice 0. Returns the
+ * number of all blocks of the slice, 0 while the job waits or if it has fewer slices, or an error.
+ * `blocks` may be NULL if `room` is 0.
+ *
+ * Strategies whose jobs get any free processors give slices no shape: only
+ * meshalloc_controller_blocks has the blocks of such a gang.
+ */
+int32_t meshalloc_controller_slice(const struct meshalloc_controller *controller,
+                                   uint32_t job,
+                                   uint32_t slice,
+                                   uint32_t from,
+                                   struct meshalloc_block *blocks,
+                                   uint32_t room);
+
+/**
  * Writes the blocks of a job to `blocks`: from the one of index `from` on, at most `room`. Returns
  * the number of all its blocks, 0 while it waits, or an error. `blocks` may be NULL if `room` is
  * 0.
@@ -1095,11 +1116,11 @@ const char *meshalloc_error_text(int32_t error);
 /** Initialiser of a meshalloc_machine: a torus of three dimensions. */
 #define MESHALLOC_TORUS_3D(x, y, z) { { (x), (y), (z) }, 3, 7, 0 }
 /** Initialiser of a meshalloc_request: `w` by `h` processors. */
-#define MESHALLOC_REQUEST(w, h) { { (w), (h) }, 2, 0, 0, 0 }
+#define MESHALLOC_REQUEST(w, h) { { (w), (h) }, 2, 0, 0, 0, 0 }
 /** Initialiser of a meshalloc_request: `x` by `y` by `z` processors. */
-#define MESHALLOC_REQUEST_3D(x, y, z) { { (x), (y), (z) }, 3, 0, 0, 0 }
+#define MESHALLOC_REQUEST_3D(x, y, z) { { (x), (y), (z) }, 3, 0, 0, 0, 0 }
 /** Initialiser of a meshalloc_request: `n` processors in any shape that the machine has. */
-#define MESHALLOC_REQUEST_CHIPS(n) { { 1 }, 1, MESHALLOC_CHIPS, (n), 0 }
+#define MESHALLOC_REQUEST_CHIPS(n) { { 1 }, 1, MESHALLOC_CHIPS, 0, (n), 0 }
 
 /** Whether the same call may succeed later. */
 #define MESHALLOC_IS_TEMPORARY(error) ((error) < 0 && (error) > -100)

@@ -344,7 +344,7 @@ pub unsafe extern "C" fn meshalloc_allocator_processors(
 
 /// Writes the blocks of an allocation to `blocks`: from the one of index `from` on, at most `room`.
 /// Returns the number of all its blocks, or an error. An allocation of a contiguous strategy has
-/// one block. `blocks` may be NULL if `room` is 0.
+/// one block; of a gang one for each slice. `blocks` may be NULL if `room` is 0.
 ///
 /// # Safety
 ///

@@ -381,6 +381,38 @@ pub unsafe extern "C" fn meshalloc_controller_job(
     unsafe { with(controller, write) }
 }
 
+/// Writes the blocks of a slice of a job to `blocks`: from the one of index `from` on, at most
+/// `room`. The slices of a gang are numbered from 0; a job that is none is its slice 0. Returns the
+/// number of all blocks of the slice, 0 while the job waits or if it has fewer slices, or an error.
+/// `blocks` may be NULL if `room` is 0.
+///
+/// Strategies whose jobs get any free processors give slices no shape: only
+/// meshalloc_controller_blocks has the blocks of such a gang.
+///
+/// # Safety
+///
+/// `controller` may be read and written, `room` blocks from `blocks` on may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn meshalloc_controller_slice(
+    controller: *const Controller,
+    job: u32,
+    slice: u32,
+    from: u32,
+    blocks: *mut Block,
+    room: u32,
+) -> i32 {
+    let write = |controller: &mut CoreController| {
+        // SAFETY: the caller promises it.
+        let places = unsafe { array(blocks, room)? };
+        let view = controller.view();
+        view.job(JobId(job))?;
+        let held = view.blocks_of_slice(JobId(job), slice);
+        write_blocks(controller.machine(), held, from, places)
+    };
+    // SAFETY: the caller promises it.
+    unsafe { with(controller, write) }
+}
+
 /// Writes the blocks of a job to `blocks`: from the one of index `from` on, at most `room`. Returns
 /// the number of all its blocks, 0 while it waits, or an error. `blocks` may be NULL if `room` is
 /// 0.

@@ -7,7 +7,7 @@ use meshalloc::{
 };
 
 macro_rules! errors {
-    ($($name:ident, $text:literal;)*) => {
+    ($($name:ident, $text:expr;)*) => {
         impl Error {
             /// Every error, in the order of declaration.
             pub const ALL: &[Error] = &[$(Error::$name),*];
@@ -130,6 +130,11 @@ pub enum Error {
     BadArgument = -307,
 }
 
+/// A text that a build without gangs never needs.
+const fn of_gangs(text: &'static CStr) -> &'static CStr {
+    if cfg!(feature = "gangs") { text } else { c"" }
+}
+
 errors! {
     TooFewFree, c"not enough free processors";
     Fragmented, c"enough free processors, but fragmented";
@@ -139,9 +144,11 @@ errors! {
     Reserved, c"fits only into processors that are reserved for earlier jobs";
     Busy, c"busy with an earlier command";
     RingBusy, c"enough free processors, but no free place with the rings that it demands";
-    GangIncomplete, c"enough free processors, but no places for all slices of the gang at once";
+    GangIncomplete,
+        of_gangs(c"enough free processors, but no places for all slices of the gang at once");
     NotSearchedToTheEnd,
-        c"no places for all slices of the gang were found, and the search was not completed";
+        of_gangs(c"no places for all slices of the gang were found, and the search was not \
+            completed");
     NotFree, c"a processor of the block is held or faulty, or lies in two of the blocks";
     EmptyRequest, c"empty request: sides and processors must be at least 1";
     MalformedRequest, c"the request has more processors than its shape";

@@ -33,6 +33,7 @@ fn request(w: u16, h: u16) -> Request {
         extents: [0; DIMENSIONS_MAX],
         dimensions: 2,
         flags: 0,
+        slices: 0,
         processors: 0,
         estimate: 0,
     };

@@ -11,7 +11,7 @@ use meshalloc::message::LargestReport;
 use meshalloc::message::{JobList as CoreJobList, JobReport, LIST_JOBS_MAX};
 use meshalloc::{
     Block as CoreBlock, Configuration as CoreConfiguration, Event as CoreEvent, EventKind,
-    FaultReport, Flags, Grid, JobState, Request as CoreRequest, SchedulerKind, Shape,
+    FaultReport, Flags, Grid, JobState, Request as CoreRequest, SchedulerKind, Shape, Slices,
     Statistics as CoreStatistics, StrategyKind, Tuple,
 };
 use serde::Serialize;
@@ -251,7 +251,10 @@ pub struct Request {
     pub dimensions: u8,
     /// MESHALLOC_NO_WAIT, MESHALLOC_FIXED_ORIENTATION, other flags, their sum, or 0.
     pub flags: u8,
-    /// The number of processors, if it is less than the product of the extents; else 0.
+    /// How many slices of these extents it asks for, all or none: a gang. 0 and 1 are one slice. A
+    /// build without the feature `gangs` serves no more: MESHALLOC_ERROR_BAD_ARGUMENT.
+    pub slices: u16,
+    /// The number of processors of a slice, if it is less than the product of the extents; else 0.
     pub processors: u32,
     /// The estimated time for which the job will hold its processors, in ticks; 0 for none.
     pub estimate: u64,
@@ -262,6 +265,7 @@ impl Request {
         let extents = self.extents.get(..usize::from(self.dimensions));
         let extents = extents.ok_or(Error::BadArgument)?;
         let flags = Flags::from_bits(self.flags).ok_or(Error::BadArgument)?;
+        let slices = Slices::new(u32::from(self.slices.max(1))).ok_or(Error::BadArgument)?;
         let request = match flags.contains(Flags::CHIPS) {
             true => CoreRequest::chips(0),
             // In core no extents are one processor; in C they are a request that nobody filled in.
@@ -274,6 +278,7 @@ impl Request {
                 some => some,
             },
             flags,
+            slices,
             estimate: NonZeroU64::new(self.estimate),
             ..request
         })
@@ -285,6 +290,7 @@ impl Request {
             extents: padded(&extents),
             dimensions: extents.len() as u8,
             flags: request.flags.bits(),
+            slices: u16::try_from(request.slices()).unwrap_or(u16::MAX),
             processors: request.processors,
             estimate: request.estimate.map_or(0, NonZeroU64::get),
         }

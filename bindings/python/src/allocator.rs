@@ -118,6 +118,7 @@ pub(crate) fn owner(
         None => Needs::of(strategy, grid, running),
         Some(machine) => Needs::described(strategy, machine, running),
     };
+    let needs = needs.with_gangs(grid);
     (MutBorrow::new(HeapStorage::new(needs, jobs)), description)
 }
 
@@ -160,18 +161,20 @@ impl Allocator {
     }
 
     /// Finds processors for a request and takes them. `shape` has the extents; `processors` is
-    /// their product unless given. With `rotate=False` the extents keep their order.
+    /// their product unless given. With `rotate=False` the extents keep their order. With
+    /// `slices=3` it takes three slices of this shape, all or none: a gang.
     ///
     /// Raises `Refused` if there is no place, and `IllegalProposal` if a strategy of your own
     /// proposes what it may not. Then nothing has changed.
-    #[pyo3(signature = (shape, processors=None, *, rotate=true))]
+    #[pyo3(signature = (shape, processors=None, *, rotate=true, slices=1))]
     fn allocate(
         slf: &Bound<'_, Self>,
         shape: Extents,
         processors: Processors,
         rotate: bool,
+        slices: u32,
     ) -> PyResult<Allocation> {
-        let request = convert::request(shape, processors, rotate);
+        let request = convert::request(shape, processors, rotate, slices)?;
         let this = &mut *convert::change(slf)?;
         let allocated = this.served.with_dependent_mut(|_, either| match either {
             Either::Named(allocator) => allocator.allocate(&request).map_err(AllocateError::from),
@@ -260,14 +263,15 @@ impl Allocator {
     }
 
     /// Whether the strategy would find a place now.
-    #[pyo3(signature = (shape, processors=None, *, rotate=true))]
+    #[pyo3(signature = (shape, processors=None, *, rotate=true, slices=1))]
     fn fits(
         slf: &Bound<'_, Self>,
         shape: Extents,
         processors: Processors,
         rotate: bool,
+        slices: u32,
     ) -> PyResult<bool> {
-        let request = convert::request(shape, processors, rotate);
+        let request = convert::request(shape, processors, rotate, slices)?;
         let this = &mut *convert::change(slf)?;
         let fits = this
             .served
@@ -276,7 +280,8 @@ impl Allocator {
         Ok(fits)
     }
 
-    /// The blocks of an allocation: pairs of start and extent, dimension 0 (x) first.
+    /// The blocks of an allocation: pairs of start and extent, dimension 0 (x) first; of a gang
+    /// those of one slice after the other.
     fn blocks(&self, allocation: &Allocation) -> PyResult<Vec<Pair>> {
         let handle = allocation.handle();
         either!(self.served.borrow_dependent(), allocator => {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use meshalloc::message::OCCUPANCY_BYTES_MAX;
 use meshalloc::{
-    Answer, Block, Change, JobId, NodeId, Outcome, Query, Reason, StrategyKind, Ticks,
+    Answer, Block, Change, Grid, JobId, NodeId, Outcome, Query, Reason, Slices, StrategyKind, Ticks,
 };
 use meshalloc_firmware::client::{self, ClientError, Endpoint, Line, Options};
 use meshalloc_firmware::protocol::{Greeting, Origin, ProtocolError};
@@ -46,7 +46,7 @@ struct Connection {
 }
 
 impl Connection {
-    fn machine(&self) -> meshalloc::Grid {
+    fn machine(&self) -> Grid {
         self.client.machine()
     }
 
@@ -92,10 +92,20 @@ impl Connection {
         }
     }
 
+    /// The machine, how many slices a job has, and its blocks; none if there is no such job.
+    fn held(&mut self, job: JobId) -> Result<(Grid, Slices, Vec<Block>), ClientError> {
+        let (slices, blocks) = match self.client.query(&Query::Job { job })? {
+            Ok(Answer::Job(report)) => {
+                let blocks = self.client.blocks(job, report.blocks)?;
+                (report.request.slices, blocks)
+            }
+            _ => (Slices::ONE, Vec::new()),
+        };
+        Ok((self.machine(), slices, blocks))
+    }
+
     /// A byte for each processor, 1 if it is busy, and the machine.
-    fn occupancy(
-        &mut self,
-    ) -> Result<Result<(meshalloc::Grid, Vec<u8>), meshalloc::Error>, ClientError> {
+    fn occupancy(&mut self) -> Result<Result<(Grid, Vec<u8>), meshalloc::Error>, ClientError> {
         let mut cells = Vec::new();
         loop {
             let from = NodeId(cells.len() as u32);
@@ -198,9 +208,11 @@ impl Client {
 
     /// Submits a job with a name of yours, a number that no other waiting or running job has. It
     /// runs at once or waits; with `wait=False` it runs at once or is refused. `estimate` is its
-    /// expected run time, `lease` the time after which it is released, both in ticks.
+    /// expected run time, `lease` the time after which it is released, both in ticks. `slices=3`
+    /// asks for three slices of the shape, all or none: a gang.
     #[pyo3(signature = (
-        job, shape, processors=None, *, now=None, rotate=true, wait=true, estimate=None, lease=None
+        job, shape, processors=None, *, now=None, rotate=true, slices=1, wait=true, estimate=None,
+        lease=None
     ))]
     #[allow(clippy::too_many_arguments, reason = "keywords in Python")]
     fn submit(
@@ -211,11 +223,13 @@ impl Client {
         processors: Processors,
         now: Option<Ticks>,
         rotate: bool,
+        slices: u32,
         wait: bool,
         estimate: Option<NonZeroU64>,
         lease: Option<NonZeroU64>,
     ) -> PyResult<()> {
-        let change = jobs::submit(job, shape, processors, rotate, wait, estimate, lease);
+        let request = convert::request(shape, processors, rotate, slices)?;
+        let change = jobs::submit(job, request, wait, estimate, lease);
         self.change(py, &change, now).map(drop)
     }
 
@@ -285,14 +299,14 @@ impl Client {
 
     /// The blocks that a job holds; none while it waits, or if there is no such job.
     fn blocks(&self, py: Python<'_>, job: u32) -> PyResult<Vec<Pair>> {
-        let job = JobId(job);
-        self.with(py, |connection| {
-            let blocks = match connection.client.query(&Query::Job { job })? {
-                Ok(Answer::Job(report)) => connection.client.blocks(job, report.blocks)?,
-                _ => Vec::new(),
-            };
-            Ok(convert::pairs(&connection.machine(), blocks))
-        })
+        let (machine, _, blocks) = self.with(py, |connection| connection.held(JobId(job)))?;
+        Ok(convert::pairs(&machine, blocks))
+    }
+
+    /// The blocks of each slice that a job holds, as `Controller.slices` has them.
+    fn slices(&self, py: Python<'_>, job: u32) -> PyResult<Vec<Vec<Pair>>> {
+        let (machine, slices, blocks) = self.with(py, |connection| connection.held(JobId(job)))?;
+        Ok(convert::slices(&machine, slices, &blocks))
     }
 
     /// The jobs on the board, each with the number of processors that it holds: 0 while it waits.

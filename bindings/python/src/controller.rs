@@ -79,9 +79,11 @@ impl Controller {
 
     /// Submits a job with a name of yours, a number that no other waiting or running job has. It
     /// runs at once or waits; with `wait=False` it runs at once or is refused. `estimate` is its
-    /// expected run time, `lease` the time after which it is released, both in ticks.
+    /// expected run time, `lease` the time after which it is released, both in ticks. `slices=3`
+    /// asks for three slices of the shape, all or none: a gang.
     #[pyo3(signature = (
-        job, shape, processors=None, *, now, rotate=true, wait=true, estimate=None, lease=None
+        job, shape, processors=None, *, now, rotate=true, slices=1, wait=true, estimate=None,
+        lease=None
     ))]
     #[allow(clippy::too_many_arguments, reason = "keywords in Python")]
     fn submit(
@@ -91,11 +93,13 @@ impl Controller {
         processors: Processors,
         now: Ticks,
         rotate: bool,
+        slices: u32,
         wait: bool,
         estimate: Option<NonZeroU64>,
         lease: Option<NonZeroU64>,
     ) -> PyResult<()> {
-        let change = jobs::submit(job, shape, processors, rotate, wait, estimate, lease);
+        let request = convert::request(shape, processors, rotate, slices)?;
+        let change = jobs::submit(job, request, wait, estimate, lease);
         convert::change(slf)?.change(&change, now).map(drop)
     }
 
@@ -149,8 +153,27 @@ impl Controller {
         convert::pairs(&self.grid, view.blocks(JobId(job)))
     }
 
+    /// The blocks of each slice that a job holds: of a gang several lists. None while it waits, or
+    /// if there is no such job. A strategy whose jobs get any free processors gives slices no
+    /// shape; `blocks` has those of such a gang.
+    ///
+    /// >>> import meshalloc
+    /// >>> controller = meshalloc.Controller("mesh 8x8", "first-fit")
+    /// >>> controller.submit(1, (4, 4), slices=2, now=0)
+    /// >>> controller.slices(1)
+    /// [[((0, 0), (4, 4))], [((4, 0), (4, 4))]]
+    fn slices(&self, job: u32) -> Vec<Vec<Pair>> {
+        let view = self.served.borrow_dependent().view();
+        let Ok(report) = view.job(JobId(job)) else {
+            return Vec::new();
+        };
+        let blocks: Vec<_> = view.blocks(JobId(job)).collect();
+        convert::slices(&self.grid, report.request.slices, &blocks)
+    }
+
     /// Why a job waits: one of `"faults"`, `"not-its-turn"`, `"too-few-free"`, `"ring-not-free"`,
-    /// `"fragmented"`, `"behind-reservation"`, `"untried"`, `"table-full"`; `None` if it runs.
+    /// `"fragmented"`, `"behind-reservation"`, `"untried"`, `"table-full"`, and of a gang
+    /// `"gang-incomplete"` and `"not-searched-to-the-end"`; `None` if it runs.
     fn why(slf: &Bound<'_, Self>, job: u32) -> PyResult<Option<&'static str>> {
         let mut controller = convert::change(slf)?;
         let served = &mut controller.served;

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use meshalloc::{
-    Block, Flags, Grid, NodeId, Occupancy, Request, SchedulerKind, Shape, StrategyKind, Tuple,
+    Block, Flags, Grid, NodeId, Occupancy, Request, SchedulerKind, Shape, Slices, StrategyKind,
+    Tuple,
 };
 use meshalloc_sim::machine::MachineSource;
 use meshalloc_sim::names;
@@ -143,8 +144,22 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Extents {
 /// The number of processors of a request, where it is given.
 pub(crate) type Processors = Option<Whole<u32>>;
 
-/// A request with this shape; without an extent it is empty.
-pub(crate) fn request(Extents(shape): Extents, processors: Processors, rotate: bool) -> Request {
+/// A request for this number of slices of this shape; without an extent it is empty.
+///
+/// # Errors
+///
+/// When there is no such number of slices.
+pub(crate) fn request(
+    Extents(shape): Extents,
+    processors: Processors,
+    rotate: bool,
+    slices: u32,
+) -> PyResult<Request> {
+    let given = Slices::new(slices);
+    let slices = given.ok_or_else(|| {
+        let most = Slices::MOST;
+        misuse(format!("slices is {slices}: expected 1 to {most}"))
+    })?;
     let request = Request::new(shape);
     let processors = match processors {
         _ if shape.extents().is_empty() => 0,
@@ -156,7 +171,17 @@ pub(crate) fn request(Extents(shape): Extents, processors: Processors, rotate: b
     } else {
         Flags::FIXED_ORIENTATION
     };
-    request.with_processors(processors).with_flags(flags)
+    let request = request.with_processors(processors).with_flags(flags);
+    Ok(request.with_slices(slices))
+}
+
+/// The blocks of each slice of a job that holds all these.
+pub(crate) fn slices(grid: &Grid, slices: Slices, blocks: &[Block]) -> Vec<Vec<Pair>> {
+    let of_slice = |number| slices.blocks_of(grid, blocks.iter().copied(), number);
+    let numbers = (0..slices.get()).filter(|_| !blocks.is_empty());
+    numbers
+        .map(|number| pairs(grid, of_slice(number)))
+        .collect()
 }
 
 /// Blocks as Python has them.

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
 use meshalloc::{
-    Block, Change, Configuration, EventKind, Flags, Grid, JobId, Outcome, Statistics, Tuple,
+    Block, Change, Configuration, EventKind, Flags, Grid, JobId, Outcome, Request, Statistics,
+    Tuple,
 };
 use pyo3::prelude::*;
 
-use crate::convert::{self, Extents, List, Machine, Numbers, Pair, Processors};
+use crate::convert::{self, List, Machine, Numbers, Pair};
 use crate::errors::misuse;
 
 /// What has happened to a job.
@@ -113,14 +114,11 @@ impl Event {
 /// The change of `submit`.
 pub(crate) fn submit(
     job: u32,
-    shape: Extents,
-    processors: Processors,
-    rotate: bool,
+    mut request: Request,
     wait: bool,
     estimate: Option<NonZeroU64>,
     lease: Option<NonZeroU64>,
 ) -> Change {
-    let mut request = convert::request(shape, processors, rotate);
     request.flags.set(Flags::NO_WAIT, !wait);
     request.estimate = estimate;
     let job = JobId(job);

@@ -86,7 +86,13 @@ impl Request {
         Numbers(self.inner.shape.extents())
     }
 
-    /// The number of processors, 1 to the product of the extents.
+    /// The number of slices: more than one for a gang. A strategy proposes one slice at a time.
+    #[getter]
+    fn slices(&self) -> u32 {
+        self.inner.slices()
+    }
+
+    /// The number of processors of a slice, 1 to the product of the extents.
     #[getter]
     fn processors(&self) -> u32 {
         self.inner.processors
@@ -107,7 +113,13 @@ impl Request {
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let (shape, processors) = (self.shape().into_pyobject(py)?, self.processors());
-        Ok(format!("Request(shape={shape}, processors={processors})"))
+        let slices = match self.slices() {
+            1 => String::new(),
+            slices => format!(", slices={slices}"),
+        };
+        Ok(format!(
+            "Request(shape={shape}, processors={processors}{slices})"
+        ))
     }
 }
 

@@ -17,6 +17,30 @@ def covered(block, sides):
     return set(itertools.product(*spans))
 
 
+def test_the_slices_of_a_gang_are_granted_together():
+    controller = meshalloc.Controller("mesh 8x8", "first-fit")
+    controller.submit(1, (4, 3), slices=2, now=0)
+    slices = [[((0, 0), (4, 3))], [((4, 0), (4, 3))]]
+    assert controller.slices(1) == slices
+    assert controller.blocks(1) == [block for slice in slices for block in slice]
+    controller.submit(2, (5, 2), slices=3, now=1)
+    assert (controller.why(2), controller.slices(2)) == ("gang-incomplete", [])
+    assert controller.slices(3) == []
+    assert controller.release(1, now=2) == 24
+    assert sum(len(slice) for slice in controller.slices(2)) == 3
+
+    allocator = meshalloc.Allocator("mesh 8x8", "first-fit")
+    three = allocator.allocate((4, 3), slices=3)
+    assert len(allocator.blocks(three)) == 3
+    assert allocator.fits((4, 3)) and not allocator.fits((4, 3), slices=2)
+    with pytest.raises(meshalloc.Refused) as refused:
+        allocator.allocate((4, 3), slices=2)
+    assert (refused.value.reason, refused.value.is_temporary) == ("gang-incomplete", True)
+    for slices in (0, 65537):
+        with pytest.raises(meshalloc.Misuse, match=f"slices is {slices}: expected 1 to 65536"):
+            allocator.fits((1, 1), slices=slices)
+
+
 @pytest.mark.parametrize(
     "machine, sides, strategy",
     [

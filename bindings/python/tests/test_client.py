@@ -53,6 +53,7 @@ def test_a_board_decides_and_answers_as_a_controller(board, machine, strategy, s
             else:
                 shape = tuple(rng.randint(1, 1 + side // 2) for side in sides)
                 options = dict(now=now, wait=rng.random() < 0.8, estimate=rng.randint(1, 100))
+                options["slices"] = rng.choice((1, 1, 1, 2, 3))
                 outcomes = []
                 for side in (here, there):
                     try:
@@ -72,6 +73,8 @@ def test_a_board_decides_and_answers_as_a_controller(board, machine, strategy, s
                 assert (here.occupancy() == there.occupancy()).all()
                 held = {job: here.blocks(job) for job in present}
                 assert {job: there.blocks(job) for job in present} == held
+                slices = {job: here.slices(job) for job in present}
+                assert {job: there.slices(job) for job in present} == slices
                 jobs = there.jobs()
                 assert sorted(jobs) == sorted(present)
                 assert all((jobs[job] == 0) == (held[job] == []) for job in present)

@@ -12,7 +12,7 @@ use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{
     Allocation, Allocator, Answer, Block, Change, Configuration, Controller, Description,
     EventKind, Flags, Grid, JobId, JobState, NodeId, Outcome, Query, Refusal, Request,
-    SchedulerKind, Shape, StrategyKind,
+    SchedulerKind, Shape, Slices, StrategyKind,
 };
 use meshalloc_c::numbers_of;
 use rand_chacha::ChaCha8Rng;
@@ -206,7 +206,13 @@ impl World<'_> {
         if processors > 0 {
             request.processors = processors;
         }
-        let text = format!("{} {flags} {processors} {estimate}", list(&extents));
+        // 0 stands for one slice in C.
+        let slices = [0, 0, 0, 0, 1, 2, 3, 9][self.below(8) as usize];
+        request = request.with_slices(Slices::new(slices.max(1)).unwrap());
+        let text = format!(
+            "{} {flags} {slices} {processors} {estimate}",
+            list(&extents)
+        );
         (request, text)
     }
 
@@ -420,12 +426,19 @@ impl World<'_> {
             13 => self.query_jobs(),
             14 => {
                 let (from, room) = (self.below(4), self.below(ROOM + 1));
+                let slice = self.below(8).checked_sub(4);
                 let view = self.controller.view();
                 let blocks = view.job(JobId(job)).map_err(error);
-                let blocks = blocks.map(|_| view.blocks(JobId(job)).collect::<Vec<_>>());
+                let blocks = blocks.map(|_| match slice {
+                    Some(slice) => view.blocks_of_slice(JobId(job), slice).collect::<Vec<_>>(),
+                    None => view.blocks(JobId(job)).collect(),
+                });
                 let expected = blocks.map(|blocks| self.blocks_text(&blocks, from, room));
-                self.script
-                    .operation(format!("B {job} {from} {room}"), expected);
+                let line = match slice {
+                    Some(slice) => format!("U {job} {slice} {from} {room}"),
+                    None => format!("B {job} {from} {room}"),
+                };
+                self.script.operation(line, expected);
             }
             15 => self.query_job(job),
             16 => self.events(),
@@ -472,10 +485,11 @@ impl World<'_> {
             };
             let request = &report.request;
             let mut text = format!(
-                "{runs} {} {processors} {} {ahead} {} {} {}",
+                "{runs} {} {processors} {} {ahead} {} {} {} {}",
                 report.submitted,
                 report.blocks,
                 request.flags.bits(),
+                request.slices(),
                 request.processors,
                 request.estimate.map_or(0, NonZeroU64::get),
             );

@@ -59,9 +59,10 @@ static uint8_t numbers(uint16_t *values) {
 }
 
 static meshalloc_request request(void) {
-  meshalloc_request read = {{0}, 0, 0, 0, 0};
+  meshalloc_request read = {{0}, 0, 0, 0, 0, 0};
   read.dimensions = numbers(read.extents);
   read.flags = (uint8_t)next();
+  read.slices = (uint16_t)next();
   read.processors = next32();
   read.estimate = next();
   return read;
@@ -217,9 +218,9 @@ static void print_job(void) {
   meshalloc_job job;
   uint8_t at;
   if (print(meshalloc_controller_job(controller, next32(), &job))) {
-    printf(" %" PRIu64 " %" PRIu32 " %" PRIu32 " %" PRIu32 " %u %" PRIu32 " %" PRIu64,
+    printf(" %" PRIu64 " %" PRIu32 " %" PRIu32 " %" PRIu32 " %u %u %" PRIu32 " %" PRIu64,
            job.submitted, job.processors, job.blocks, job.ahead, (unsigned)job.request.flags,
-           job.request.processors, job.request.estimate);
+           (unsigned)job.request.slices, job.request.processors, job.request.estimate);
     for (at = 0; at < job.request.dimensions; at++) {
       printf(" %u", (unsigned)job.request.extents[at]);
     }
@@ -281,7 +282,7 @@ static void carry_out(char operation) {
   meshalloc_request wanted;
   meshalloc_largest largest;
   meshalloc_why why;
-  uint32_t job, from, room;
+  uint32_t job, slice, from, room;
   uint64_t lease;
   size_t index;
   meshalloc_allocator *allocator = NULL;
@@ -369,6 +370,14 @@ static void carry_out(char operation) {
     from = next32();
     room = next32();
     print_blocks(meshalloc_controller_blocks(controller, job, from, blocks, room), from, room,
+                 blocks);
+    break;
+  case 'U':
+    job = next32();
+    slice = next32();
+    from = next32();
+    room = next32();
+    print_blocks(meshalloc_controller_slice(controller, job, slice, from, blocks, room), from, room,
                  blocks);
     break;
   case 'K':
