@@ -122,9 +122,10 @@ enum Command {
         /// Its name [default: all jobs that wait]
         job: Option<u32>,
     },
-    /// Say whether a shape fits now, in how many places, and what fits at most
+    /// Say whether a shape fits now, how often and in how many places, and what fits at most
     Fits {
-        /// The shape, or chips=N; after 3x for three slices [default: only what fits at most]
+        /// The shape, or chips=N; after 3x for three slices [default: each legal shape, if the
+        /// machine lists them]
         #[arg(num_args = ..=2)]
         shape: Vec<String>,
     },

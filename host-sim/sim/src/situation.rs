@@ -11,11 +11,14 @@ use meshalloc::{
 
 use crate::backend::{BackendError, Called};
 
+mod boxes;
 mod departures;
+mod places;
 mod reason;
 mod twin;
 
 pub use departures::{Departures, Earliest, TRIES_MAX};
+pub use places::Room;
 pub(crate) use reason::may_fit;
 pub use reason::{Cause, Reason};
 

@@ -1,6 +1,6 @@
 //! The commands of `device` that ask and change nothing.
 
-use meshalloc::{Answer, Configuration, Error, JobId, Query, Refusal};
+use meshalloc::{Answer, Configuration, Error, JobId, Query, Refusal, Request};
 use meshalloc_firmware::protocol::Origin;
 use serde_json::json;
 
@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::map::{Map, Snapshot, terminal};
 use crate::printable::coloured;
 use meshalloc_sim::names;
-use meshalloc_sim::situation::{Departures, Earliest, Situation};
+use meshalloc_sim::situation::{Departures, Earliest, Room, Situation};
 use meshalloc_sim::wording::{are, counted};
 use meshalloc_sim::workload::TimeUnit;
 
@@ -217,19 +217,36 @@ impl Device<'_> {
     }
 
     pub(super) fn fits(&mut self, shape: &[String]) -> Result<(), Failure> {
-        if !shape.is_empty() {
+        let situation = self.situation()?;
+        let built = |error: meshalloc::ConfigureError| Failure::from(error.to_string());
+        if shape.is_empty() {
+            let mut without_room = 0;
+            for shape in situation.legal_shapes() {
+                let request = Request::new(shape);
+                let room = situation.room(&request).map_err(built)?;
+                if room.times > 0 || self.json {
+                    let asked = request.to_string();
+                    let text = format!("{asked:<12} {}", room_text(&request, room));
+                    let object = json!({
+                        "request": asked, "room": room.times, "places": room.places,
+                    });
+                    self.print(&text, &object)?;
+                } else {
+                    without_room += 1;
+                }
+            }
+            if without_room > 0 {
+                let shapes = counted(without_room, "other legal shape");
+                writeln!(self.output, "no room for {shapes}")?;
+            }
+        } else {
             let request = self.request(shape)?;
-            let situation = self.situation()?;
-            let built = |error: meshalloc::ConfigureError| Failure::from(error.to_string());
             let departures = situation.departures(&request).map_err(built)?;
             let refusal = situation.attempt(&request).map_err(built)?.err();
-            let places = situation.free_places(&request);
+            let room = situation.room(&request).map_err(built)?;
             let asked = request.to_string();
             let mut text = match refusal {
-                None if request.slices() > 1 => {
-                    format!("{asked} fits now; a slice has {}", counted(places, "place"))
-                }
-                None => format!("{asked} fits now, in {}", counted(places, "place")),
+                None => format!("{asked} fits now: {}", room_text(&request, room)),
                 Some(refusal) => format!("{asked} does not fit now: {refusal}"),
             };
             match &departures {
@@ -241,12 +258,12 @@ impl Device<'_> {
                 _ => {}
             }
             let object = json!({
-                "request": asked, "fits": refusal.is_none(), "places": places,
-                "refusal": refusal.map(Refusal::name), "help": departures,
+                "request": asked, "fits": refusal.is_none(), "room": room.times,
+                "places": room.places, "refusal": refusal.map(Refusal::name), "help": departures,
             });
             self.print(&text, &object)?;
         }
-        let snapshot = self.snapshot()?;
+        let snapshot = Snapshot::of_situation(&situation);
         let machine = self.line.configuration.machine;
         let block = snapshot.largest_free().map(|block| machine.place(block));
         let mut text = match &block {
@@ -266,6 +283,20 @@ impl Device<'_> {
             object["shape"] = shape.into();
         }
         self.print(&text, &object)
+    }
+}
+
+/// `room for 2 jobs, 5 places`.
+fn room_text(request: &Request, room: Room) -> String {
+    let jobs = counted(room.times, "job");
+    let of = if request.slices() > 1 {
+        " for a slice"
+    } else {
+        ""
+    };
+    match room.places.map(|places| counted(places, "place")) {
+        Some(places) => format!("room for {jobs}, {places}{of}"),
+        None => format!("room for {jobs}"),
     }
 }
 

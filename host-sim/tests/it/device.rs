@@ -79,7 +79,8 @@ fn a_session_from_the_first_job_to_the_reset() {
     assert_eq!(
         fits[0],
         json!({
-            "request": "6x4", "fits": true, "places": 43, "refusal": null, "help": help,
+            "request": "6x4", "fits": true, "room": 5, "places": 43, "refusal": null,
+            "help": help,
         })
     );
     assert_eq!(session.says("fail 15 *"), "16 processors became faulty\n");
@@ -124,7 +125,7 @@ fn a_gang_waits_for_places_of_all_its_slices() {
     );
     let fits = session.says("fits 2x 4x2");
     assert!(
-        fits.starts_with("2x 4x2 fits now; a slice has 15 places\n"),
+        fits.starts_with("2x 4x2 fits now: room for 2 jobs, 15 places for a slice\n"),
         "{fits}"
     );
     let jobs = session.objects("jobs");

@@ -17,7 +17,7 @@ use meshalloc_firmware::{Client, ClientError, Line, Options};
 
 use crate::program::{command, host_sim, host_sim_in, kill};
 
-/// A server in a process of its own, which serves a 16 x 16 mesh.
+/// A server in a process of its own.
 struct Server {
     process: Child,
     /// Where it listens, the lines that it has printed.
@@ -28,7 +28,11 @@ const MACHINE: &str = "--mesh 16x16 --strategy fsl --scheduler easy --journal j"
 
 impl Server {
     fn start(folder: &Path, options: &str) -> Self {
-        let mut process = command(folder, &format!("serve {MACHINE} {options}"))
+        Server::serving(MACHINE, folder, options)
+    }
+
+    fn serving(machine: &str, folder: &Path, options: &str) -> Self {
+        let mut process = command(folder, &format!("serve {machine} {options}"))
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -285,6 +289,36 @@ fn clients_over_tcp_and_a_unix_socket_share_the_jobs_which_outlive_the_server() 
     assert_eq!(
         device("--unix s release 7"),
         "job 7 gave back 12 processors\n"
+    );
+    server.end();
+}
+
+/// The client knows the machine by its digest.
+#[test]
+fn legal_shapes_of_the_machine_have_room_and_places() {
+    let folder = tempfile::tempdir().unwrap();
+    let machine = "--machine tpu-v5e --journal j";
+    let server = Server::serving(machine, folder.path(), "--listen 127.0.0.1:0");
+    let device = |line: &str| host_sim(&format!("device --tcp {} {line}", server.address()));
+    device("submit 1 8x8").good();
+    device("submit 2 8x16").good();
+    // Of 16 x 16 an 8 x 8 is left, where slices begin at even x and at each fourth y.
+    assert_eq!(
+        device("fits").good(),
+        "1x1          room for 64 jobs, 64 places\n\
+         2x2          room for 16 jobs, 16 places\n\
+         2x4          room for 8 jobs, 8 places\n\
+         4x4          room for 4 jobs, 6 places\n\
+         4x8          room for 2 jobs, 3 places\n\
+         8x8          room for 1 job, 1 place\n\
+         no room for 2 other legal shapes\n\
+         the largest free box is (0, 8)+(8, 8); at most 8x8 (64 processors) can be granted\n"
+    );
+    let objects = device("fits --json").good();
+    assert_eq!(objects.lines().count(), 9);
+    assert!(
+        objects.contains(r#"{"request":"8x16","room":0,"places":0}"#),
+        "{objects}"
     );
     server.end();
 }

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use meshalloc::{
-    Block, ConfigureError, Flags, Grid, NodeId, Refusal, Request, Shape, SliceRule, Ticks,
-};
+use meshalloc::{ConfigureError, Flags, Refusal, Request, SliceRule, Ticks};
 use serde::Serialize;
 
+use super::boxes::{Owner, boxes, nodes, orders};
 use super::twin::Twin;
 use super::{Running, Situation};
 
@@ -188,24 +187,6 @@ impl Situation<'_> {
         best.map(|jobs| jobs.into_iter().collect())
     }
 
-    /// How many boxes of the request's shape are free, in all orders of its extents in which the
-    /// strategy lays them: the places that it chooses from if it is complete, of a gang those of
-    /// one slice. A machine with rules of its own may allow fewer, and so may a strategy whose jobs
-    /// do not hold boxes.
-    pub fn free_places(&self, request: &Request) -> u32 {
-        let machine = &self.configuration.machine;
-        let turns = match self.configuration.strategy.into() {
-            SliceRule::Box { turns, .. } => turns,
-            _ => true,
-        };
-        let owners = self.owners();
-        let is_free = |node: NodeId| owners[node.0 as usize] == Owner::Nobody;
-        let orders = orders(machine, request.shape, turns && request.may_rotate());
-        let all = orders.iter().flat_map(|extents| boxes(machine, extents));
-        all.filter(|&block| nodes(machine, block).all(is_free))
-            .count() as u32
-    }
-
     /// Whether the strategy would grant the request now; the inner error says why not.
     ///
     /// # Errors
@@ -213,9 +194,7 @@ impl Situation<'_> {
     /// When this build does not serve the machine with the strategy.
     pub fn attempt(&self, request: &Request) -> Result<Result<(), Refusal>, ConfigureError> {
         let mut storage = self.storage();
-        let mut twin = self.twin(&mut storage)?;
-        twin.fail(&self.faulty);
-        self.running.iter().for_each(|job| twin.hold(&job.blocks));
+        let mut twin = self.present_twin(&mut storage)?;
         Ok(twin.allocator.attempt(request))
     }
 
@@ -226,9 +205,7 @@ impl Situation<'_> {
     /// When this build does not serve the machine with the strategy.
     pub fn earliest(&self, request: &Request) -> Result<Earliest, ConfigureError> {
         let mut storage = self.storage();
-        let mut twin = self.twin(&mut storage)?;
-        twin.fail(&self.faulty);
-        self.running.iter().for_each(|job| twin.hold(&job.blocks));
+        let mut twin = self.present_twin(&mut storage)?;
         if twin.allocator.fits(request) {
             return Ok(Earliest::Now);
         }
@@ -247,83 +224,4 @@ impl Situation<'_> {
         }
         Ok(Earliest::Unknown)
     }
-
-    /// Who holds each processor, by number.
-    fn owners(&self) -> Vec<Owner> {
-        let machine = &self.configuration.machine;
-        let mut owners = vec![Owner::Nobody; machine.nodes() as usize];
-        for (at, job) in self.running.iter().enumerate() {
-            for node in job.blocks.iter().flat_map(|&block| nodes(machine, block)) {
-                owners[node.0 as usize] = Owner::Job(at);
-            }
-        }
-        for node in &self.faulty {
-            owners[node.0 as usize] = Owner::Faulty;
-        }
-        owners
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Owner {
-    Nobody,
-    /// Also if a job holds it.
-    Faulty,
-    /// The job at this place of [`Situation::running`].
-    Job(usize),
-}
-
-/// The extents of a shape along all dimensions of the machine, in each order in which they may lie.
-fn orders(machine: &Grid, shape: Shape, turns: bool) -> BTreeSet<Vec<u16>> {
-    let mut extents = shape.extents().to_vec();
-    let dimensions = machine.dimensions();
-    // Extents of 1 may be left out.
-    while extents.len() > dimensions && extents.last() == Some(&1) {
-        extents.pop();
-    }
-    extents.resize(extents.len().max(dimensions), 1);
-    let mut all = BTreeSet::from([extents.clone()]);
-    if turns {
-        let mut next = vec![extents];
-        // Each swap of two extents of an order is an order.
-        while let Some(extents) = next.pop() {
-            for (one, other) in (0..dimensions).flat_map(|at| (0..at).map(move |to| (at, to))) {
-                let mut swapped = extents.clone();
-                swapped.swap(one, other);
-                if all.insert(swapped.clone()) {
-                    next.push(swapped);
-                }
-            }
-        }
-    }
-    all
-}
-
-/// All boxes of these extents. One that covers a whole ring begins at 0 along it.
-fn boxes<'a>(machine: &'a Grid, extents: &'a [u16]) -> impl Iterator<Item = Block> + 'a {
-    (0..machine.nodes()).filter_map(move |node| {
-        let start = machine.coordinates(NodeId(node))?;
-        let mut along = start.iter().zip(extents).zip(machine.sides());
-        let is_first = along.all(|((&start, extent), side)| start == 0 || extent < side);
-        is_first.then(|| machine.block(&start, extents)).flatten()
-    })
-}
-
-/// The processors of a block of the machine.
-fn nodes(machine: &Grid, block: Block) -> impl Iterator<Item = NodeId> {
-    let (start, extent) = (machine.start(block), machine.extent(block));
-    (0..machine.area(block)).filter_map(move |number| {
-        let mut rest = number;
-        let coordinates: Vec<u16> = start
-            .iter()
-            .zip(extent.iter())
-            .zip(machine.sides())
-            .map(|((&start, &extent), &side)| {
-                let offset = rest % u32::from(extent);
-                rest /= u32::from(extent);
-                ((u32::from(start) + offset) % u32::from(side)) as u16
-            })
-            .collect();
-        machine.node(&coordinates)
-    })
 }

@@ -40,6 +40,12 @@ impl Twin<'_> {
         }
     }
 
+    /// Whether the strategy gives this block, which is free, to some request.
+    pub(super) fn gives(&mut self, block: Block) -> bool {
+        let held = self.allocator.allocate_at(block);
+        held.is_ok_and(|held| self.allocator.release(held).is_ok())
+    }
+
     /// Whether the request fits without the jobs that hold these blocks.
     pub(super) fn fits_without<'b>(
         &mut self,
@@ -78,5 +84,16 @@ impl Situation<'_> {
             allocator: Allocator::new(memory, machine, strategy)?,
             faulty: Vec::new(),
         })
+    }
+
+    /// A twin in which the running jobs hold their processors, and the faulty ones are faulty.
+    pub(super) fn present_twin<'m>(
+        &'m self,
+        storage: &'m mut HeapStorage,
+    ) -> Result<Twin<'m>, ConfigureError> {
+        let mut twin = self.twin(storage)?;
+        twin.fail(&self.faulty);
+        self.running.iter().for_each(|job| twin.hold(&job.blocks));
+        Ok(twin)
     }
 }

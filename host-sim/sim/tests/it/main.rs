@@ -9,6 +9,7 @@ mod grammar;
 mod log;
 mod own;
 mod parallel;
+mod places;
 mod reasons;
 mod shape;
 mod situation;
