@@ -1,6 +1,6 @@
 //! Settings that have no effect without another one.
 
-use super::table::{SETTINGS, Scenario, Setting};
+use super::table::{Scenario, Setting};
 use crate::error::SettingError;
 use crate::wording::any_of;
 
@@ -14,10 +14,10 @@ pub(super) fn words(need: Need) -> String {
 
 /// Whether each setting has what it requires. The workload knows which estimates it has.
 pub(super) fn check(scenario: &Scenario) -> Result<(), SettingError> {
-    let record = scenario.record();
-    let is_given = |key: &&str| Setting::of(key).is_some_and(|s| record.get(s.name).is_some());
-    for &Setting { key, needs, .. } in SETTINGS.iter().filter(|setting| is_given(&setting.key)) {
-        if let Some(need) = needs.iter().find(|need| !need.iter().any(is_given)) {
+    let given: Vec<_> = scenario.given().map(|setting| setting.key).collect();
+    for &Setting { key, needs, .. } in scenario.given() {
+        let is_met = |need: &&Need| need.iter().any(|key| given.contains(key));
+        if let Some(need) = needs.iter().find(|need| !is_met(need)) {
             let reason = format!("`{key}` requires {}", words(need));
             return Err(SettingError::new(&[key], reason));
         }
@@ -28,6 +28,7 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), SettingError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scenario::SETTINGS;
 
     #[test]
     fn every_setting_with_a_need_is_an_error_alone() {

@@ -47,6 +47,9 @@ pub const BATCH_SERVICE_DEFAULT: ServiceDistribution = ServiceDistribution::Unif
 /// The seed of a scenario that names none.
 pub const SEED_DEFAULT: u64 = 1;
 
+/// The settings that name a machine.
+const OF_MACHINE: [&str; 3] = ["mesh", "torus", "machine"];
+
 /// A scenario with its defaults filled in.
 #[derive(Clone, Debug)]
 pub struct Resolved {
@@ -315,8 +318,8 @@ impl Scenario {
     }
 
     /// Whether a machine is named.
-    pub const fn is_machine_named(&self) -> bool {
-        self.mesh.is_some() || self.torus.is_some() || self.machine.is_some()
+    pub fn is_machine_named(&self) -> bool {
+        self.first_of(&OF_MACHINE).is_some()
     }
 
     /// The description of the machine, if it has one; an error when its file has none.
@@ -374,41 +377,22 @@ impl Scenario {
 
     /// Whether the settings of jobs are those of the machine: jobs on a cube have their own.
     fn check_cube(&self, machine: Grid) -> Result<(), SettingError> {
-        let of_cubes = [
-            (self.dims.is_some(), "dims"),
-            (self.radices.is_some(), "radices"),
-        ];
-        let of_others = [
-            (self.side_lengths.is_some(), "side-lengths"),
-            (self.side_range.is_some(), "side-range"),
-            (self.processors.is_some(), "processors"),
-            (self.mix.is_some(), "mix"),
-            (self.model.is_some(), "model"),
-        ];
-        let is_cube = machine.is_written_high_first();
-        let wrong: &[_] = if is_cube { &of_others } else { &of_cubes };
-        let Some((_, key)) = wrong.iter().find(|(is_given, _)| *is_given) else {
+        let (wrong, expected): (&[_], _) = if machine.is_written_high_first() {
+            let of_others = &["side-lengths", "side-range", "processors", "mix", "model"];
+            (of_others, "`dims` or `radices` on a cube")
+        } else {
+            (&["dims", "radices"], "a cube, such as 4-ary 3-cube")
+        };
+        let Some((key, _)) = self.first_of(wrong) else {
             return Ok(());
         };
-        let named = [
-            ("mesh", self.mesh.map(|sides| sides.to_string())),
-            ("torus", self.torus.map(|sides| sides.to_string())),
-            ("machine", self.machine.as_ref().map(ToString::to_string)),
-        ];
-        let named = named.into_iter().find_map(|(by, text)| Some((by, text?)));
-        let (by, text) = named.unwrap_or(("machine", String::new()));
-        let text = text.replace('`', "'");
-        let reason = match &*text {
-            "" => format!("`{key}` requires a cube (expected `{by}` such as 4-ary 3-cube)"),
-            _ if is_cube => {
-                format!(
-                    "`{key}` contradicts `{by}` {text} (expected `dims` or `radices` on a cube)"
-                )
-            }
-            _ => {
-                format!("`{key}` contradicts `{by}` {text} (expected a cube, such as 4-ary 3-cube)")
-            }
+        let Some((by, named)) = self.first_of(&OF_MACHINE) else {
+            let reason =
+                format!("`{key}` requires a cube (expected `machine` such as 4-ary 3-cube)");
+            return Err(SettingError::new(&[key, "machine"], reason));
         };
+        let named = named.as_str().unwrap_or_default().replace('`', "'");
+        let reason = format!("`{key}` contradicts `{by}` {named} (expected {expected})");
         Err(SettingError::new(&[key, by], reason))
     }
 
@@ -438,18 +422,13 @@ impl Scenario {
         let Some((option, file)) = self.log_file() else {
             return Ok(());
         };
-        for (given, key) in [
-            (self.until_rel_error.is_some(), "until-rel-error"),
-            (self.until_abs_error.is_some(), "until-abs-error"),
-            (self.max_replications.is_some(), "max-replications"),
-        ] {
-            if given {
-                let reason = format!(
-                    "`{key}` requires independent replications, which `{option}` does not have: {NOT_NARROWED} \
-                     (expected `replications` and `resample` weeks instead)"
-                );
-                return Err(SettingError::new(&[key, option], reason));
-            }
+        let of_errors = ["until-rel-error", "until-abs-error", "max-replications"];
+        if let Some((key, _)) = self.first_of(&of_errors) {
+            let reason = format!(
+                "`{key}` requires independent replications, which `{option}` does not have: {NOT_NARROWED} \
+                 (expected `replications` and `resample` weeks instead)"
+            );
+            return Err(SettingError::new(&[key, option], reason));
         }
         if self.replications.is_some() && self.resample.is_none() {
             // A file that is missing is the greater mistake.
@@ -690,18 +669,12 @@ impl Scenario {
             (_, Some(ratio), _) => Some(Rate::TrafficRatio(ratio)),
             (Some(load), ..) => Some(Rate::Load(load)),
             (None, None, None) if machine.is_written_high_first() => {
-                for (given, key) in [
-                    (self.jobs.is_some(), "jobs"),
-                    (self.warmup.is_some(), "warmup"),
-                    (self.measure.is_some(), "measure"),
-                ] {
-                    if given {
-                        let reason = format!(
-                            "`{key}` requires jobs that keep arriving (expected `load` or `traffic-ratio`, or \
-                             `batch` in place of it)"
-                        );
-                        return Err(SettingError::new(&[key], reason));
-                    }
+                if let Some((key, _)) = self.first_of(&["jobs", "warmup", "measure"]) {
+                    let reason = format!(
+                        "`{key}` requires jobs that keep arriving (expected `load` or `traffic-ratio`, or \
+                         `batch` in place of it)"
+                    );
+                    return Err(SettingError::new(&[key], reason));
                 }
                 None
             }

@@ -663,12 +663,21 @@ impl Scenario {
             .into()
     }
 
+    /// The settings that were given.
+    pub(super) fn given(&self) -> impl Iterator<Item = &'static Setting> {
+        let is_given = |setting: &&Setting| (setting.record)(self).is_some();
+        SETTINGS.iter().filter(is_given)
+    }
+
+    /// The first of these settings that was given, and its value as results record it.
+    pub(super) fn first_of(&self, keys: &[&'static str]) -> Option<(&'static str, Value)> {
+        let recorded = |&key: &&'static str| Some((key, (Setting::of(key)?.record)(self)?));
+        keys.iter().find_map(recorded)
+    }
+
     /// Two settings that were given and contradict each other are an error.
     pub fn check_contradictions(&self) -> Result<(), SettingError> {
-        let given = SETTINGS.iter();
-        let given: Vec<_> = given
-            .filter(|setting| (setting.record)(self).is_some())
-            .collect();
+        let given: Vec<_> = self.given().collect();
         let Some((earlier, at)) = contradiction(&given) else {
             return Ok(());
         };
