@@ -15,9 +15,9 @@ pub mod grammar;
 mod numbers;
 
 use numbers::plain;
-pub(crate) use numbers::seconds;
-pub use numbers::{REPLICATIONS_MAX, count, fraction, jobs, load, positive, replications, threads};
+pub use numbers::{REPLICATIONS_MAX, count, fraction, jobs, load, positive, threads};
 pub use numbers::{number, value};
+pub(crate) use numbers::{seconds, whole};
 
 /// Gives the values of a type without fields their names: `ALL`, `name`, `FromStr` and `Display`.
 macro_rules! named {

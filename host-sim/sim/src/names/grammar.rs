@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use super::numbers::{number, seconds, value};
+use super::numbers::{number, seconds, whole};
 use super::{canonical, has_unit, span_text, unknown};
 use crate::error::out_of_range;
 use crate::time::TimeUnit;
@@ -179,10 +179,7 @@ impl Param {
             }
             Kind::Any => number(&|it| it.is_finite())?,
             Kind::Within(least, most) => number(&within(least, most))?,
-            Kind::Whole(least, most) => {
-                let is_good = |it: &u32| (least..=most).contains(it);
-                value(text, "", is_good).ok()?.into()
-            }
+            Kind::Whole(least, most) => whole::<u32>(least.into(), most)(text).ok()?.into(),
             Kind::Time(least, most) => {
                 let time = seconds(text).filter(within(least, most))?;
                 return Some(if has_unit(text) {

@@ -7,12 +7,6 @@ use super::SPANS;
 use crate::time::JOBS_MAX;
 use crate::wording::Number;
 
-/// Reads decimal digits and nothing else.
-pub(super) fn whole<N: FromStr>(text: &str) -> Option<N> {
-    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    text.parse().ok().filter(|_| digits)
-}
-
 /// A number that is written with `_` between its digits, with an exponent or with `k` or `M` behind
 /// it, by its digits alone; `None` if it is no number.
 ///
@@ -67,12 +61,12 @@ pub fn value<T: FromStr>(
 /// assert_eq!(count::<u32>("0").unwrap_err(), "expected a whole number, 1 to 4294967295");
 /// ```
 pub fn count<T: FromStr>(text: &str) -> Result<T, String> {
-    up_to(text, u32::MAX)
+    whole(1, u32::MAX)(text)
 }
 
 /// Reads a number of jobs of a run, 1 to [`JOBS_MAX`]; anything else is an error.
 pub fn jobs(text: &str) -> Result<u32, String> {
-    up_to(text, JOBS_MAX)
+    whole(1, JOBS_MAX)(text)
 }
 
 /// The most threads that may be asked for.
@@ -80,26 +74,25 @@ const THREADS_MAX: u32 = 65_535;
 
 /// Reads a number of threads, 1 to 65535; anything else is an error.
 pub fn threads(text: &str) -> Result<NonZero<usize>, String> {
-    up_to(text, THREADS_MAX)
+    whole(1, THREADS_MAX)(text)
 }
 
-/// Reads a whole number from 1 to `most`.
-fn up_to<T: FromStr>(text: &str, most: u32) -> Result<T, String> {
-    let plain = plain(text);
-    let text = plain.as_deref().unwrap_or(text);
-    let is_good = whole(text).is_some_and(|number: u32| (1..=most).contains(&number));
-    value(text, &format!("a whole number, 1 to {most}"), |_| is_good)
+/// Reads a whole number from `least` to `most`, decimal digits and no sign.
+pub(crate) fn whole<T: FromStr>(
+    least: u64,
+    most: impl Into<u64>,
+) -> impl Fn(&str) -> Result<T, String> {
+    let most = most.into();
+    move |text| {
+        let number = plain(text).and_then(|digits| digits.parse().ok());
+        let is_whole = number.is_some_and(|number: u64| (least..=most).contains(&number));
+        let expected = format!("a whole number, {least} to {most}");
+        value(text, &expected, |_| is_whole)
+    }
 }
 
 /// The most replications: memory holds what each of them gave.
 pub const REPLICATIONS_MAX: u32 = 1_000_000;
-
-/// Reads a number of replications, 1 to [`REPLICATIONS_MAX`]; anything else is an error.
-pub fn replications<T: FromStr + Copy + Into<u32>>(text: &str) -> Result<T, String> {
-    let expected = format!("a whole number, 1 to {REPLICATIONS_MAX}");
-    let is_good = |number: &T| (1..=REPLICATIONS_MAX).contains(&(*number).into());
-    value(text, &expected, is_good)
-}
 
 /// The same of a number; -0 is 0.
 pub fn number(
@@ -162,6 +155,10 @@ mod tests {
             assert_eq!(threads(wrong), Err(expected("65535")), "{wrong}");
         }
         assert!(jobs("16777217").is_err() && threads("65536").is_err());
+        let seed = whole::<u64>(0, u64::MAX);
+        assert_eq!(seed("18446744073709551615"), Ok(u64::MAX));
+        assert_eq!((seed("0"), seed("10k")), (Ok(0), Ok(10_000)));
+        assert!(seed("18446744073709551616").is_err() && seed("+1").is_err());
         assert_eq!(positive(".47"), Ok(0.47));
         for wrong in ["0", "-1", "nan", "inf", "1e999", "x"] {
             assert!(positive(wrong).is_err(), "{wrong}");

@@ -193,6 +193,8 @@ impl Setting {
 const OF_THE_CLOCK: [&str; 2] = ["slowdown-threshold", "scheduler"];
 /// The most parts between commas of one value.
 const VALUE_PARTS_MAX: usize = 16;
+/// The longest backlog. A controller in this process has room for this and for all running jobs.
+const BACKLOG_MAX: u32 = 1_000;
 /// The most values of a range.
 const RANGE_MAX: usize = 100_000;
 
@@ -415,7 +417,8 @@ settings! {
 
     /// Jobs that wait at all times, 1 to 1000, in place of a load: a new job arrives as soon as
     /// fewer wait. The utilization is then that of saturation
-    backlog: number NonZeroU32 = "COUNT", SYNTHETIC, read = backlog, record = NonZeroU32::get,
+    backlog: number NonZeroU32 = "COUNT", SYNTHETIC, read = names::whole(1, BACKLOG_MAX),
+        record = NonZeroU32::get,
         not = ["load", "traffic-ratio", "arrival-rate", "batch", "interarrival", "model", "pattern",
             "io", "io-nodes", "log", "failures"];
 
@@ -451,10 +454,11 @@ settings! {
         not = ["load", "traffic-ratio", "service-mean", "service"];
 
     /// Flits of a message, 1 to 65536 [default: 8]
-    flits: number u32 = "COUNT", MESSAGES, read = flits, needs = [["pattern"]];
+    flits: number u32 = "COUNT", MESSAGES, read = names::whole(1, CYCLES_MAX), needs = [["pattern"]];
 
     /// Cycles for which a header stays at each processor on its way, 0 to 65536 [default: 3]
-    routing_delay: number u32 = "CYCLES", MESSAGES, read = routing_delay, needs = [["pattern"]];
+    routing_delay: number u32 = "CYCLES", MESSAGES, read = names::whole(0, CYCLES_MAX),
+        needs = [["pattern"]];
 
     /// Messages for each pair of the pattern, one after the other [default: 1]
     messages: number u32 = "COUNT", MESSAGES, read = names::count::<u32>, needs = [["pattern"]];
@@ -500,7 +504,7 @@ settings! {
 
     /// Runs of each strategy, each with new jobs [default: 10; with --log and no --resample: 1]
     replications: number u32 = "COUNT", REPLICATION,
-        read = names::replications::<u32>,
+        read = names::whole(1, REPLICATIONS_MAX),
         not = ["until-rel-error", "until-abs-error", "max-replications"];
 
     /// Replicate, at least 10 times, until the relative error of the mean waiting delay is at most
@@ -515,11 +519,12 @@ settings! {
 
     /// The most replications with --until-rel-error or --until-abs-error, at least 10 [default:
     /// 100]
-    max_replications: number u32 = "COUNT", REPLICATION, read = max_replications,
+    max_replications: number u32 = "COUNT", REPLICATION,
+        read = names::whole(REPLICATIONS_MIN.into(), REPLICATIONS_MAX),
         needs = [["until-rel-error", "until-abs-error"]];
 
     /// Seed of all random numbers, 0 to 2^64-1; the same seed gives the same jobs [default: 1]
-    seed: number u64 = "NUMBER", REPLICATION, read = seed;
+    seed: number u64 = "NUMBER", REPLICATION, read = names::whole(0, u64::MAX);
 
     /// A log, plain or .gz; - reads standard input. All of it is measured. Requires a machine. It
     /// is in the Standard Workload Format, or CSV whose header has the columns submit, run, and
@@ -814,28 +819,6 @@ fn column(text: &str) -> Result<Empirical, String> {
     Empirical::unread(text).ok_or_else(|| expected.to_owned())
 }
 
-fn max_replications(text: &str) -> Result<u32, String> {
-    let expected = format!("a whole number, {REPLICATIONS_MIN} to {REPLICATIONS_MAX}");
-    let range = REPLICATIONS_MIN..=REPLICATIONS_MAX;
-    names::value(text, &expected, |count| range.contains(count))
-}
-
-fn seed(text: &str) -> Result<u64, String> {
-    names::value(text, &format!("a whole number, 0 to {}", u64::MAX), |_| {
-        true
-    })
-}
-
-/// The longest backlog. A controller in this process has room for this and for all running jobs.
-const BACKLOG_MAX: u32 = 1_000;
-
-fn backlog(text: &str) -> Result<NonZeroU32, String> {
-    let expected = format!("a whole number, 1 to {BACKLOG_MAX}");
-    names::value(text, &expected, |count: &NonZeroU32| {
-        count.get() <= BACKLOG_MAX
-    })
-}
-
 fn warmup(text: &str) -> Result<f64, String> {
     let is_good = |part: &f64| (0.0..1.0).contains(part);
     names::number(text, "a number from 0 to below 1", is_good)
@@ -843,14 +826,4 @@ fn warmup(text: &str) -> Result<f64, String> {
 
 fn partition(text: &str) -> Result<i64, String> {
     names::value(text, "a whole number", |_| true)
-}
-
-fn flits(text: &str) -> Result<u32, String> {
-    let expected = format!("a whole number, 1 to {CYCLES_MAX}");
-    names::value(text, &expected, |flits| (1..=CYCLES_MAX).contains(flits))
-}
-
-fn routing_delay(text: &str) -> Result<u32, String> {
-    let expected = format!("a whole number, 0 to {CYCLES_MAX}");
-    names::value(text, &expected, |cycles| *cycles <= CYCLES_MAX)
 }
