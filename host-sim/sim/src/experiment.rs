@@ -171,7 +171,7 @@ impl Stop {
 pub const SERVED_SHARE_MIN: f64 = 0.99;
 
 /// What came out for one strategy.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct StrategyResult {
     /// The strategy.
     pub strategy: StrategyKind,

@@ -6,7 +6,7 @@ use meshalloc::{
     Ticks,
 };
 use meshalloc_sim::backend::own::{OwnBackends, Waiting, first_come};
-use meshalloc_sim::backend::{BackendError, Backends, PolicyBackends, StrategyBackends};
+use meshalloc_sim::backend::{Backend, BackendError, Backends, PolicyBackends, StrategyBackends};
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::scenario::{Scenario, StrategyChoice};
 
@@ -216,20 +216,31 @@ impl Strategy for Stubborn {
     }
 }
 
-#[test]
-fn what_cannot_be_granted_ends_the_run() {
+/// Uses a controller of a small mesh with this strategy.
+fn with_own<S: ServedStrategy + Clone>(
+    strategy: impl FnMut(Grid) -> S,
+    body: &mut dyn FnMut(&mut dyn Backend),
+) {
     let configuration = Configuration {
         machine: Mesh::new(4, 4).unwrap().grid(),
         strategy: StrategyKind::FirstFit,
         scheduler: SchedulerKind::Fcfs,
     };
     let mut backends = OwnBackends {
-        strategy: |_| Stubborn,
+        strategy,
         policy: || first_come,
     };
     let mut is_called = false;
     let made = backends.with(configuration, None, &mut |backend| {
         is_called = true;
+        body(backend);
+    });
+    assert!(made.is_ok() && is_called);
+}
+
+#[test]
+fn what_cannot_be_granted_ends_the_run() {
+    with_own(|_| Stubborn, &mut |backend| {
         let mut submit = |job| {
             let change = Change::submit(JobId(job), Request::submesh(1, 1));
             backend.call(&change, 0, &mut |_, _| {})
@@ -237,7 +248,6 @@ fn what_cannot_be_granted_ends_the_run() {
         assert!(matches!(submit(0), Ok(Ok(_))));
         assert!(matches!(submit(1), Err(BackendError::Illegal { .. })));
     });
-    assert!(made.is_ok() && is_called);
 }
 
 /// Queue, reservations and backfilling are those of core for every strategy.
@@ -266,16 +276,7 @@ fn a_strategy_of_ones_own_decides_as_that_of_core_under_each_scheduler() {
 /// What a controller promises holds with policies of one's own.
 #[test]
 fn changes_have_the_outcomes_of_core() {
-    let configuration = Configuration {
-        machine: Mesh::new(4, 4).unwrap().grid(),
-        strategy: StrategyKind::FirstFit,
-        scheduler: SchedulerKind::Fcfs,
-    };
-    let mut backends = OwnBackends {
-        strategy: naive,
-        policy: || first_come,
-    };
-    let made = backends.with(configuration, None, &mut |backend| {
+    with_own(naive, &mut |backend| {
         let mut call = |change: Change| {
             let outcome = backend.call(&change, 0, &mut |_, _| {});
             outcome.unwrap()
@@ -307,22 +308,12 @@ fn changes_have_the_outcomes_of_core() {
         );
         assert_eq!(call(Change::Reset), Ok(meshalloc::Outcome::Done));
     });
-    assert!(made.is_ok());
 }
 
 /// The table of jobs grows while jobs wait that have failed.
 #[test]
 fn a_controller_with_policies_of_ones_own_grows() {
-    let configuration = Configuration {
-        machine: Mesh::new(4, 4).unwrap().grid(),
-        strategy: StrategyKind::FirstFit,
-        scheduler: SchedulerKind::Fcfs,
-    };
-    let mut backends = OwnBackends {
-        strategy: naive,
-        policy: || first_come,
-    };
-    let made = backends.with(configuration, None, &mut |backend| {
+    with_own(naive, &mut |backend| {
         let room = backend.capacity().jobs;
         for job in 0..room {
             let change = Change::submit(JobId(job), Request::submesh(4, 4));
@@ -341,5 +332,4 @@ fn a_controller_with_policies_of_ones_own_grows() {
         }
         assert_eq!(granted, [1, 2, 3].map(JobId));
     });
-    assert!(made.is_ok());
 }

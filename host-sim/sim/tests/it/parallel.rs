@@ -32,17 +32,6 @@ fn one_after_the_other(experiment: &Experiment) -> Vec<StrategyResult> {
     run(experiment, &mut InProcessBackends::default(), &()).unwrap()
 }
 
-fn assert_same(some: &[StrategyResult], others: &[StrategyResult]) {
-    assert_eq!(some.len(), others.len());
-    for (one, other) in some.iter().zip(others) {
-        assert_eq!(one.strategy, other.strategy);
-        assert_eq!(one.stop, other.stop);
-        assert_eq!(one.runs.len(), other.runs.len());
-        assert_eq!(one.runs, other.runs);
-        assert_eq!(one.metrics, other.metrics);
-    }
-}
-
 #[test]
 fn any_number_of_threads_gives_what_one_run_after_the_other_gives() {
     let experiments = [
@@ -88,13 +77,13 @@ fn any_number_of_threads_gives_what_one_run_after_the_other_gives() {
         );
         let seen = seen.into_inner().unwrap().into_iter().zip(results.unwrap());
         for (expected, (seen, results)) in expected.iter().zip(seen) {
-            assert_same(expected, &seen.unwrap());
-            assert_same(expected, &results);
+            assert_eq!(*expected, seen.unwrap());
+            assert_eq!(*expected, results);
         }
         for (experiment, expected) in experiments.iter().zip(&expected) {
             let backends = InProcessBackends::default;
             let results = run_parallel(experiment, threads(count), &backends, &()).unwrap();
-            assert_same(expected, &results);
+            assert_eq!(*expected, results);
         }
     }
 }

@@ -31,17 +31,6 @@ fn one_after_the_other(experiment: &Experiment) -> Vec<StrategyResult> {
     run(experiment, &mut InProcessBackends::default(), &()).unwrap()
 }
 
-fn assert_same(some: &[StrategyResult], others: &[StrategyResult]) {
-    assert_eq!(some.len(), others.len());
-    for (one, other) in some.iter().zip(others) {
-        assert_eq!(one.strategy, other.strategy);
-        assert_eq!(one.stop, other.stop);
-        assert_eq!(one.runs.len(), other.runs.len());
-        assert_eq!(one.runs, other.runs);
-        assert_eq!(one.metrics, other.metrics);
-    }
-}
-
 /// The runs of which an experiment has told, by strategy.
 struct Told(Mutex<Vec<Vec<RunResult>>>);
 
@@ -83,7 +72,7 @@ fn the_order_in_which_runs_end_does_not_matter() {
             })
             .collect();
         assert_eq!(results.len(), 1);
-        assert_same(&expected, &results[0]);
+        assert_eq!(expected, results[0]);
         for (result, told) in expected.iter().zip(told.0.into_inner().unwrap()) {
             assert_eq!(result.runs, told);
         }
