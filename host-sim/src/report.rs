@@ -22,7 +22,7 @@ use meshalloc_sim::parameters::{
     without_estimate_text, workload_text,
 };
 use meshalloc_sim::results::{Mark, grows, is_comparable, is_hidden, shown};
-use meshalloc_sim::scenario::Resolved;
+use meshalloc_sim::scenario::{Resolved, Scenario};
 use meshalloc_sim::simulation::PASSING_MAX;
 use meshalloc_sim::statistics::{Delays, Estimate, Interval, Sampling};
 use meshalloc_sim::wording::{alone, counted, number};
@@ -56,10 +56,10 @@ pub struct Timing {
 
 /// What a run gave.
 pub struct Report<'r> {
-    /// The scenario.
-    pub scenario: &'r Resolved,
-    /// Its workload, with all that was read from files.
-    pub workload: &'r Workload,
+    /// The settings, with their defaults.
+    pub settings: &'r Scenario,
+    /// What was run, with all that was read from files.
+    pub experiment: &'r Experiment,
     /// Version and build of the controller, if it is at the end of a line.
     pub controller: Option<String>,
     /// One result for each strategy.
@@ -219,6 +219,10 @@ pub(crate) fn bar(part: f64, width: usize) -> String {
 }
 
 impl Report<'_> {
+    fn workload(&self) -> &Workload {
+        &self.experiment.workload
+    }
+
     /// Of each result, with the time that it took.
     fn timed(&self) -> impl Iterator<Item = (&StrategyResult, Option<&Timing>)> {
         let timing = |place| self.timings.map(|timings: &[Timing]| &timings[place]);
@@ -229,7 +233,7 @@ impl Report<'_> {
     /// Writes tables as wide as the terminal.
     pub fn table(&self, output: &mut dyn Write) -> io::Result<()> {
         writeln!(output, "{}", self.headline())?;
-        if let Some(log) = self.workload.log() {
+        if let Some(log) = self.workload().log() {
             write!(output, "{}", log_line(log))?;
             match log.offered_load() {
                 Some(load) => writeln!(output, ", offered load {load:.3} as logged")?,
@@ -239,20 +243,7 @@ impl Report<'_> {
         if let Some(controller) = &self.controller {
             writeln!(output, "controller: {controller}")?;
         }
-        let mut strategies = self.results.iter().map(|result| result.strategy);
-        let scattered = strategies.any(|strategy| !strategy.holds().is_contiguous());
-        let mut groups = self.metric_groups();
-        groups.extend(scattered.then_some(DISPERSAL));
-        let fails = self.scenario.plan.failures.is_some();
-        groups.extend(fails.then_some(FAILURES));
-        let mut groups: Vec<_> = groups.iter().map(|group| group.to_vec()).collect();
-        let kills = self.scenario.plan.kill_at_estimate;
-        groups.extend(Some(self.reasons()).filter(|reasons| !reasons.is_empty()));
-        groups.extend(kills.then(|| vec![Metric::KilledShare]));
-        if !self.metrics.is_empty() {
-            groups = self.metrics.chunks(4).map(<[Metric]>::to_vec).collect();
-        }
-        for table in self.metric_tables(&groups) {
+        for table in self.metric_tables(&self.metric_groups()) {
             writeln!(output, "\n{table}")?;
         }
         writeln!(output, "\n{}", trimmed(&self.runs_table()))?;
@@ -277,43 +268,46 @@ impl Report<'_> {
         Metric::ALL.into_iter().filter(is_found).collect()
     }
 
-    /// Metrics that belong together, first those that the workload is about.
-    fn metric_groups(&self) -> Vec<[Metric; 4]> {
+    /// Metrics that belong together: those that are chosen, or else first those that the workload
+    /// is about.
+    fn metric_groups(&self) -> Vec<Vec<Metric>> {
         use Metric::*;
+        if !self.metrics.is_empty() {
+            return self.metrics.chunks(4).map(<[Metric]>::to_vec).collect();
+        }
         let delays = [WaitingDelay, Turnaround, Utilization, AllocationMiss];
-        let of_messages = [ServiceTime, MessageLatency, BlockedTime, Hops];
-        let mut groups = match self.scenario.plan.workload.is_closed() {
-            _ if self.scenario.plan.workload.time_unit() == TimeUnit::Cycle => vec![
+        let [internal, external] = [InternalFragmentation, ExternalFragmentation];
+        let mut groups = if self.workload().time_unit() == TimeUnit::Cycle {
+            vec![
                 delays,
-                of_messages,
-                [
-                    TurnaroundVariance,
-                    InternalFragmentation,
-                    ExternalFragmentation,
-                    CompletionTime,
-                ],
-            ],
-            true => vec![
-                [
-                    Utilization,
-                    CompletionTime,
-                    InternalFragmentation,
-                    ExternalFragmentation,
-                ],
+                [ServiceTime, MessageLatency, BlockedTime, Hops],
+                [TurnaroundVariance, internal, external, CompletionTime],
+            ]
+        } else if self.workload().is_closed() {
+            vec![
+                [Utilization, CompletionTime, internal, external],
                 [WaitingDelay, Turnaround, ServiceTime, AllocationMiss],
-            ],
-            false => vec![
+            ]
+        } else {
+            vec![
                 delays,
-                [
-                    TurnaroundVariance,
-                    ServiceTime,
-                    InternalFragmentation,
-                    ExternalFragmentation,
-                ],
-            ],
+                [TurnaroundVariance, ServiceTime, internal, external],
+            ]
         };
         groups.push([WaitingMedian, WaitingP95, WaitingP99, BoundedSlowdown]);
-        groups
+        let mut strategies = self.results.iter().map(|result| result.strategy);
+        if strategies.any(|strategy| !strategy.holds().is_contiguous()) {
+            groups.push([Dispersal, Blocks, ContiguousShare, BoundingBoxShare]);
+        }
+        if self.experiment.failures.is_some() {
+            groups.push([Availability, LostNodeHours, Restarts, RestartTime]);
+        }
+        let reasons = self.reasons();
+        let kills = self.experiment.kill_at_estimate;
+        let killed = if kills { vec![KilledShare] } else { Vec::new() };
+        let groups = groups.into_iter().map(Vec::from);
+        let groups = groups.chain([reasons, killed]);
+        groups.filter(|group| !group.is_empty()).collect()
     }
 
     /// The metrics in as few tables as fit: as many groups in each as there is room for, or parts
@@ -322,7 +316,7 @@ impl Report<'_> {
         let any_refused = self.results.iter().any(|result| result.refused.total() > 0);
         let with_refused = |metric: Metric| any_refused && metric == Metric::WaitingDelay;
         let of = |metrics: &[Metric]| {
-            let unit = self.scenario.plan.workload.time_unit();
+            let unit = self.workload().time_unit();
             let times = |metric| time_unit(metric, unit, self.time_unit, self.results.iter());
             let columns = metrics.iter().flat_map(|&metric| {
                 let refused = with_refused(metric).then(|| "refused\njobs".to_owned());
@@ -373,16 +367,17 @@ impl Report<'_> {
             slowdown_threshold,
             seed,
             ..
-        } = &self.scenario.plan;
-        let workload = self.workload;
+        } = self.experiment;
+        let workload = self.workload();
         let slowdown = slowdown_text(*slowdown_threshold, workload.time_unit());
         let jobs = match workload {
             Workload::Synthetic(synthetic) => {
                 let text = workload_text(synthetic, *backlog);
                 let (counts, warmup) = measured_text(*measure);
-                let jobs = match measure {
-                    _ if workload.is_closed() => String::new(),
-                    _ => format!(", {} a run{warmup}", counted(*jobs, counts)),
+                let jobs = if workload.is_closed() {
+                    String::new()
+                } else {
+                    format!(", {} a run{warmup}", counted(*jobs, counts))
                 };
                 format!("seed {seed}{jobs}{slowdown}\n{text}")
             }
@@ -394,9 +389,9 @@ impl Report<'_> {
                 text
             }
         };
-        let scheduler = names::scheduler_text(*scheduler, self.scenario.plan.workload.time_unit());
-        let machine = machine_text(&self.scenario.plan);
-        let failures = failures_text(self.scenario.plan.failures.as_ref());
+        let scheduler = names::scheduler_text(*scheduler, self.workload().time_unit());
+        let machine = machine_text(self.experiment);
+        let failures = failures_text(self.experiment.failures.as_ref());
         format!("{machine}, {scheduler}, {jobs}{failures}")
     }
 
@@ -409,7 +404,7 @@ impl Report<'_> {
         let searched = |result: &StrategyResult| result.metrics[Metric::SearchTime].is_some();
         let any_searched = self.results.iter().any(searched);
         if any_searched {
-            let unit = self.scenario.plan.workload.time_unit();
+            let unit = self.workload().time_unit();
             headers.push(Metric::SearchTime.heading(unit.symbol()));
         }
         if over_line {
@@ -447,10 +442,8 @@ impl Report<'_> {
         notes.extend(interval_note(self.results).map(str::to_owned));
         notes.extend(legend(self.results.iter()));
         notes.extend(identical_text(self.results));
-        notes.extend(misses_text(self.scenario.plan.scheduler).map(str::to_owned));
-        for gain in best_gains(self.results) {
-            notes.push(gain);
-        }
+        notes.extend(misses_text(self.experiment.scheduler).map(str::to_owned));
+        notes.extend(best_gains(self.results));
         for result in self.results {
             let name = result.strategy;
             if result.metrics[Metric::WaitingAtEnd].is_some() {
@@ -485,7 +478,7 @@ impl Report<'_> {
                 };
                 notes.push(format!("{name}: saturated, {meaning}."));
             }
-            notes.extend(stop_text(result, self.scenario.plan.replications));
+            notes.extend(stop_text(result, self.experiment.replications));
             notes.extend(refused_texts(result));
             if result.table_limited > 0 {
                 notes.push(format!(
@@ -655,22 +648,6 @@ fn refused_text(result: &StrategyResult) -> String {
         None => "0".to_owned(),
     }
 }
-
-/// Shown where a strategy may hold several blocks.
-const DISPERSAL: [Metric; 4] = [
-    Metric::Dispersal,
-    Metric::Blocks,
-    Metric::ContiguousShare,
-    Metric::BoundingBoxShare,
-];
-
-/// Shown where something fails.
-const FAILURES: [Metric; 4] = [
-    Metric::Availability,
-    Metric::LostNodeHours,
-    Metric::Restarts,
-    Metric::RestartTime,
-];
 
 /// A metric in a table: `47.9 ± 1.2`, the same with [marks](Mark), `saturated` or `-`.
 pub fn cell(result: &StrategyResult, metric: Metric) -> String {

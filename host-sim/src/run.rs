@@ -162,8 +162,8 @@ pub(crate) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<(), Failure>
     };
     let timings: Vec<_> = results.iter().map(timing).collect();
     let report = Report {
-        scenario,
-        workload: &experiment.workload,
+        settings: &scenario.settings,
+        experiment,
         controller: line.as_ref().map(|line| {
             let greeting = line.greeting();
             format!("meshalloc {} for {}", greeting.software, greeting.build)

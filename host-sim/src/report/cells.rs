@@ -2,7 +2,7 @@
 
 use meshalloc_sim::statistics::Estimate;
 
-pub(crate) fn number(number: Option<f64>, scale: f64) -> String {
+fn number(number: Option<f64>, scale: f64) -> String {
     number.map_or_else(String::new, |number| (number * scale).to_string())
 }
 

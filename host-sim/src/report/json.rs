@@ -125,13 +125,13 @@ impl Report<'_> {
     /// Writes one JSON object.
     pub fn json(&self, output: &mut dyn Write) -> io::Result<()> {
         let content = RunContent {
-            log: self.workload.log().map(LogJson::new),
-            mix: self.workload.mix().map(MixJson::new),
+            log: self.workload().log().map(LogJson::new),
+            mix: self.workload().mix().map(MixJson::new),
             controller: self.controller.clone(),
             results: self.rows().collect(),
         };
-        let (settings, seed) = (&self.scenario.settings, self.scenario.plan.seed);
-        Document::new(settings.record(), seed, self.incomplete, content).write(output)
+        let seed = self.experiment.seed;
+        Document::new(self.settings.record(), seed, self.incomplete, content).write(output)
     }
 }
 

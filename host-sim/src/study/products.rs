@@ -12,7 +12,7 @@ use crate::failure::{Failure, Incomplete};
 use crate::file;
 use crate::identity::{PROGRAM, VERSION};
 use crate::plot::{self, Layout, Picture, Point, Scale, Series};
-use crate::report::{self, LogJson, Report, summaries};
+use crate::report::{self, LogJson, Report, cells, summaries};
 use crate::settings::Format;
 use meshalloc_sim::experiment::{Experiment, Measure, StrategyResult};
 use meshalloc_sim::metrics::Metric;
@@ -153,8 +153,8 @@ impl Study {
             format == Format::Csv,
         ) {
             let report = Report {
-                scenario: &case.scenario,
-                workload: &self.any().workload,
+                settings: &case.scenario.settings,
+                experiment: self.any(),
                 controller: None,
                 results,
                 metrics: &show.metrics,
@@ -195,12 +195,9 @@ impl Study {
                 writer.write_record(axes.chain(first).chain(columns))?;
             }
         }
-        let text = |number: Option<f64>| number.map_or_else(String::new, |it| it.to_string());
         let ends = |result: &StrategyResult, metric| {
-            let estimate = shown(result, metric);
-            let interval = estimate.and_then(|estimate| estimate.ci95);
-            let mean = estimate.map(|estimate| estimate.mean);
-            [mean, interval.map(|it| it.low), interval.map(|it| it.high)].map(text)
+            let [mean, low, high, _] = cells::estimate(shown(result, metric), 1.0);
+            [mean, low, high]
         };
         for (point, results) in self.points.iter().zip(&measured.results) {
             let label = || point.label.iter().map(|(_, value)| value.clone());
