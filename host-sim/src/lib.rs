@@ -44,5 +44,6 @@ mod signals;
 mod slurm;
 pub mod study;
 mod svg;
+mod tables;
 mod view;
 pub mod watch;

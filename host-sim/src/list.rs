@@ -6,6 +6,7 @@ use clap::ValueEnum;
 use meshalloc::{Description, SchedulerKind, StrategyKind};
 
 use crate::report;
+use crate::tables;
 use meshalloc_sim::machine::Described;
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::names::grammar::Form;
@@ -207,7 +208,7 @@ pub(crate) fn strategy_parameters(kind: StrategyKind) -> Vec<&'static str> {
 
 fn item(output: &mut dyn Write, name: &str, texts: &[&str]) -> io::Result<()> {
     writeln!(output, "  {name}")?;
-    let width = report::width().min(WIDTH_MAX).saturating_sub(6);
+    let width = tables::width().min(WIDTH_MAX).saturating_sub(6);
     for text in texts.iter().filter(|text| !text.is_empty()) {
         for line in wrapped(text, width) {
             writeln!(output, "      {line}")?;

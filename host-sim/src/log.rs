@@ -10,8 +10,9 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::identity::{PROGRAM, VERSION};
-use crate::report::{self, LogJson, table, trimmed};
+use crate::report::{self, LogJson};
 use crate::settings::{Given, JsonArgs, Takes, only};
+use crate::tables::{table, trimmed};
 use meshalloc_sim::statistics::Delays;
 use meshalloc_sim::wording::counted;
 use meshalloc_sim::workload::log::WEEK;

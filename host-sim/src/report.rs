@@ -2,41 +2,30 @@
 //! interval of a single run, the mean delay of a saturated system) is `null` in JSON and a word in
 //! the table.
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
-use std::sync::LazyLock;
 use std::time::Duration;
 
 use crate::failure::Incomplete;
 use crate::file;
 use crate::identity::hash;
-use crate::plot::Measured;
-use clap::ValueEnum;
-use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
+use crate::tables::{
+    TimeChoice, cell, cell_in, fits, legend, refused_percent, table, time_unit, trimmed,
+};
+use comfy_table::Table;
 use meshalloc_sim::experiment::{Experiment, Replications, Stop, StrategyResult};
-use meshalloc_sim::metrics::{Metric, Unit};
+use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::names;
 use meshalloc_sim::parameters::{
     failures_text, log_text, measured_text, messages_text, misses_text, slowdown_text,
-    without_estimate_text, workload_text,
+    workload_text,
 };
-use meshalloc_sim::results::{Mark, grows, is_comparable, is_hidden, shown};
+use meshalloc_sim::results::{is_comparable, shown};
 use meshalloc_sim::scenario::{Resolved, Scenario};
 use meshalloc_sim::simulation::PASSING_MAX;
-use meshalloc_sim::statistics::{Delays, Estimate, Interval, Sampling};
-use meshalloc_sim::wording::{alone, counted, number};
+use meshalloc_sim::statistics::{Delays, Sampling};
+use meshalloc_sim::wording::{counted, number};
 use meshalloc_sim::workload::{Log, TimeUnit, Workload};
-
-/// The width of tables in characters: that of the terminal, or 80 where standard output is none.
-pub(crate) fn width() -> usize {
-    static WIDTH: LazyLock<usize> = LazyLock::new(|| {
-        let size = console::Term::stdout().size_checked();
-        let columns = size.map(|(_, columns)| usize::from(columns));
-        columns.filter(|&columns| columns > 0).unwrap_or(80)
-    });
-    *WIDTH
-}
 
 pub(crate) mod cells;
 mod json;
@@ -72,150 +61,6 @@ pub struct Report<'r> {
     pub timings: Option<&'r [Timing]>,
     /// Why the results are not of all replications.
     pub incomplete: Option<&'r Incomplete>,
-}
-
-const fn symbol(mark: Mark) -> char {
-    match mark {
-        Mark::Grows => '↑',
-        Mark::Saturated => '†',
-        Mark::Partial => '*',
-        Mark::Unestimated => '‡',
-    }
-}
-
-fn meaning(mark: Mark, result: &StrategyResult) -> Cow<'static, str> {
-    let text = match mark {
-        Mark::Grows => "the mean still grows with the length of the run; use more --jobs.",
-        Mark::Saturated => {
-            "saturated: the backlog grew, so the mean depends on where the log ends."
-        }
-        Mark::Partial => {
-            "a mean over less than 99 % of the measured jobs; the others were refused or\n\
-             left behind."
-        }
-        Mark::Unestimated => return without_estimate_text(result.without_estimate).into(),
-    };
-    text.into()
-}
-
-/// What the marks on these results mean, a line each.
-pub fn legend<'r>(results: impl Iterator<Item = &'r StrategyResult>) -> Vec<String> {
-    // Of each mark the first result that has it.
-    let mut used = [None; Mark::ALL.len()];
-    for result in results {
-        for (used, mark) in used.iter_mut().zip(Mark::ALL) {
-            let mut metrics = Metric::ALL.into_iter();
-            if used.is_none() && metrics.any(|metric| mark.is_on(result, metric)) {
-                *used = Some(result);
-            }
-        }
-    }
-    let marks = Mark::ALL.into_iter().zip(used);
-    marks
-        .filter_map(|(mark, result)| {
-            let meaning = meaning(mark, result?);
-            Some(format!("{}: {meaning}", symbol(mark)))
-        })
-        .collect()
-}
-
-/// Measured jobs that were refused, in percent of all; `None` where none was.
-pub fn refused_percent(result: &StrategyResult) -> Option<String> {
-    let refused = result.refused.total();
-    let percent = || 100.0 * refused as f64 / result.measured() as f64;
-    (refused > 0).then(|| format!("{} %", alone(percent())))
-}
-
-/// A metric as a point of a picture, in a unit that is `size` times as large as its own; `None`
-/// where the system was saturated.
-pub(crate) fn measured(result: &StrategyResult, metric: Metric, size: f64) -> Option<Measured> {
-    let number = |value: f64| value * metric.scale() / size;
-    shown(result, metric).map(|estimate| Measured {
-        mean: number(estimate.mean),
-        ci95: estimate.ci95.map(|Interval { low, high }| Interval {
-            low: number(low),
-            high: number(high),
-        }),
-        grows: grows(result, metric),
-        saturated: result.saturated,
-        refused: refused_percent(result).filter(|_| metric.is_of_served_jobs()),
-    })
-}
-
-/// The axis of a metric in a picture with values up to `most`, and the size of its unit. Times are
-/// shown in the chosen unit, or else a [readable](TimeUnit::readable) one.
-pub(crate) fn axis(
-    metric: Metric,
-    unit: TimeUnit,
-    chosen: Option<TimeChoice>,
-    most: f64,
-) -> (String, f64) {
-    match metric.unit() {
-        Unit::Time => {
-            let readable = || unit.readable(most);
-            let (size, name) = chosen.map_or_else(readable, TimeChoice::unit);
-            (format!("{} ({name})", metric.words()), size)
-        }
-        _ => (metric.label(unit.symbol()), 1.0),
-    }
-}
-
-/// The unit of times in tables and pictures.
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TimeChoice {
-    /// Seconds.
-    S,
-    /// Minutes.
-    #[value(alias = "m")]
-    Min,
-    /// Hours.
-    H,
-    /// Days.
-    D,
-}
-
-impl TimeChoice {
-    /// Its length in seconds, and its symbol.
-    const fn unit(self) -> (f64, &'static str) {
-        match self {
-            TimeChoice::S => (1.0, "s"),
-            TimeChoice::Min => (60.0, "min"),
-            TimeChoice::H => (3_600.0, "h"),
-            TimeChoice::D => (86_400.0, "d"),
-        }
-    }
-}
-
-/// The size and the symbol of the unit in which a table has a metric of these results: the chosen
-/// one; else of a log one that people read.
-pub(crate) fn time_unit<'r>(
-    metric: Metric,
-    unit: TimeUnit,
-    chosen: Option<TimeChoice>,
-    results: impl Iterator<Item = &'r StrategyResult>,
-) -> (f64, &'static str) {
-    if let Some(chosen) = chosen {
-        return chosen.unit();
-    }
-    let times = results.filter(|result| result.is_of_log && unit == TimeUnit::Second);
-    let means = times.filter_map(|result| match metric.unit() {
-        Unit::Time => Some(shown(result, metric)?.mean),
-        Unit::SquareTime => Some(shown(result, metric)?.mean.sqrt()),
-        _ => None,
-    });
-    unit.readable(means.fold(0.0, f64::max))
-}
-
-pub(crate) fn title(words: &str) -> String {
-    let (first, rest) = words.split_at(1);
-    first.to_uppercase() + rest
-}
-
-/// A bar for a part of 1, of at most `width` characters.
-pub(crate) fn bar(part: f64, width: usize) -> String {
-    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
-    let eighths = (part.clamp(0.0, 1.0) * 8.0 * width as f64).round() as usize;
-    "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
 }
 
 impl Report<'_> {
@@ -647,64 +492,4 @@ fn refused_text(result: &StrategyResult) -> String {
         Some(percent) => format!("{} ({percent})", result.refused.total()),
         None => "0".to_owned(),
     }
-}
-
-/// A metric in a table: `47.9 ± 1.2`, the same with [marks](Mark), `saturated` or `-`.
-pub fn cell(result: &StrategyResult, metric: Metric) -> String {
-    cell_in(result, metric, 1.0)
-}
-
-/// The same with times in a unit of this size.
-pub(crate) fn cell_in(result: &StrategyResult, metric: Metric, size: f64) -> String {
-    if is_hidden(result, metric) {
-        let mark = Mark::Unestimated;
-        let is_marked = mark.is_on(result, metric);
-        let mark = is_marked.then(|| format!(" {}", symbol(mark)));
-        return format!("saturated{}", mark.unwrap_or_default());
-    }
-    let mut text = match &result.metrics[metric] {
-        Some(Estimate {
-            mean, ci95: None, ..
-        }) if metric.unit() == Unit::Count && mean.fract() == 0.0 => mean.to_string(),
-        Some(estimate) => match metric.unit() {
-            Unit::Time => number(estimate, 1.0 / size),
-            Unit::SquareTime => number(estimate, 1.0 / (size * size)),
-            _ => number(estimate, metric.scale()),
-        },
-        None => return "-".to_owned(),
-    };
-    let marks = Mark::ALL.into_iter();
-    let mut marks = marks.filter(|mark| mark.is_on(result, metric)).peekable();
-    if marks.peek().is_some() {
-        text.push(' ');
-    }
-    text.extend(marks.map(symbol));
-    text
-}
-
-/// An empty table in the style of all tables; the first column is text, the others are numbers.
-pub(crate) fn table(headers: impl IntoIterator<Item = impl Into<Cell>>) -> Table {
-    let line = LineStyle::none().fill('─').junction('─');
-    let mut table = Table::new();
-    table.load_style(TableStyle::new().header_separator(line));
-    table.set_header(headers);
-    for column in table.column_iter_mut() {
-        column.set_padding((0, 2));
-        if column.index > 0 {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table
-}
-
-/// Whether no line of a table is longer than [`width`].
-pub(crate) fn fits(table: &str) -> bool {
-    let mut lines = table.lines();
-    lines.all(|line| line.chars().count() <= width())
-}
-
-/// The table without blanks at the ends of lines.
-pub(crate) fn trimmed(table: &Table) -> String {
-    let lines = table.lines().map(|line| line.trim_end().to_owned());
-    lines.collect::<Vec<_>>().join("\n")
 }

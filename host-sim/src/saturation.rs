@@ -8,10 +8,11 @@ use clap::{Arg, Args};
 use comfy_table::CellAlignment;
 
 use crate::failure::Failure;
-use crate::report::{self, cell, table, trimmed};
+use crate::report;
 use crate::settings::{Given, Takes, only};
 use crate::study::command::{Preset, StudyArgs};
 use crate::study::{Measured, Study};
+use crate::tables::{self, cell, table, trimmed};
 use meshalloc_sim::experiment::StrategyResult;
 use meshalloc_sim::metrics::Metric;
 
@@ -131,14 +132,14 @@ fn write_table(study: &Study, measured: &Measured, output: &mut dyn Write) -> Re
             cell(result, Metric::Utilization),
             cell(result, Metric::InternalFragmentation),
             result.runs.len().to_string(),
-            report::bar(share, BAR),
+            tables::bar(share, BAR),
         ]);
     }
     writeln!(output, "{}", trimmed(&table))?;
     if let Some(note) = report::interval_note(results) {
         writeln!(output, "{note}")?;
     }
-    for line in report::legend(results.iter()) {
+    for line in tables::legend(results.iter()) {
         writeln!(output, "{line}")?;
     }
     for result in results {

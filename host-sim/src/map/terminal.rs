@@ -13,7 +13,7 @@ use console::{Style, measure_text_width};
 use super::Map;
 use super::colouring::{self, PALETTE};
 use super::snapshot::{Owner, Owners, Snapshot};
-use crate::report;
+use crate::tables;
 use measure::{MapLine, Measure};
 
 mod measure;
@@ -31,7 +31,7 @@ impl Look {
     /// What standard output can do. It has no colours if it is not a terminal or `NO_COLOR` is set.
     pub fn of_stdout() -> Self {
         Look {
-            columns: report::width(),
+            columns: tables::width(),
             colours: console::colors_enabled(),
         }
     }

@@ -15,7 +15,8 @@ use serde_json::Value;
 
 use crate::identity::VERSION;
 use crate::plot::{self, Layout, Measured, Picture, Point, Scale, Series};
-use crate::report::{cells, refused_percent};
+use crate::report::cells;
+use crate::tables::refused_percent;
 
 /// A point of a figure. A number that does not exist is an empty cell; a file has the columns that
 /// its figure needs.

@@ -6,7 +6,7 @@ use maud::{Markup, PreEscaped, html};
 use crate::html;
 use crate::identity::{PROGRAM, VERSION};
 use crate::plot;
-use crate::report::refused_percent;
+use crate::tables::refused_percent;
 use meshalloc_papers::claims::{CLOCKED, Claim, Verdict, tally};
 use meshalloc_papers::extent::Extent;
 use meshalloc_papers::figure::{Curve, Figure, Panel};

@@ -14,10 +14,12 @@ use crate::identity::{PROGRAM, VERSION};
 use crate::plot::{self, Layout, Picture, Point, Scale, Series};
 use crate::report::{self, LogJson, Report, cells, summaries};
 use crate::settings::Format;
+use crate::tables::{self, TimeChoice, refused_percent};
 use meshalloc_sim::experiment::{Experiment, Measure, StrategyResult};
-use meshalloc_sim::metrics::Metric;
-use meshalloc_sim::results::{StrategySummary, shown};
+use meshalloc_sim::metrics::{Metric, Unit};
+use meshalloc_sim::results::{StrategySummary, grows, shown};
 use meshalloc_sim::scenario::{Form, Setting};
+use meshalloc_sim::statistics::Interval;
 use meshalloc_sim::wording::Number;
 use meshalloc_sim::workload::TimeUnit;
 
@@ -244,8 +246,8 @@ impl Study {
     /// bars.
     pub(crate) fn picture(&self, metric: Metric, measured: &Measured) -> Picture {
         let results = measured.results.iter().flatten();
-        let means = results.filter_map(|result| Some(report::measured(result, metric, 1.0)?.mean));
-        let (y_label, size) = report::axis(
+        let means = results.filter_map(|result| Some(measured_in(result, metric, 1.0)?.mean));
+        let (y_label, size) = axis_of(
             metric,
             self.unit(),
             self.time_unit,
@@ -306,7 +308,7 @@ impl Study {
             None => "strategy",
         };
         Picture {
-            title: report::title(&metric.words()),
+            title: tables::title(&metric.words()),
             subtitle: self.heading(),
             x_label: x_label.to_owned(),
             x_scale: match numbers {
@@ -321,10 +323,39 @@ impl Study {
     }
 
     fn drawn(&self, result: &StrategyResult, metric: Metric, size: f64) -> Option<plot::Measured> {
-        let drawn = report::measured(result, metric, size)?;
+        let drawn = measured_in(result, metric, size)?;
         // With jobs that always wait there is nothing else.
         let saturated = drawn.saturated && self.any().backlog.is_none();
         Some(plot::Measured { saturated, ..drawn })
+    }
+}
+
+/// A metric as a point of a picture, in a unit that is `size` times as large as its own; `None`
+/// where the system was saturated.
+fn measured_in(result: &StrategyResult, metric: Metric, size: f64) -> Option<plot::Measured> {
+    let number = |value: f64| value * metric.scale() / size;
+    shown(result, metric).map(|estimate| plot::Measured {
+        mean: number(estimate.mean),
+        ci95: estimate.ci95.map(|Interval { low, high }| Interval {
+            low: number(low),
+            high: number(high),
+        }),
+        grows: grows(result, metric),
+        saturated: result.saturated,
+        refused: refused_percent(result).filter(|_| metric.is_of_served_jobs()),
+    })
+}
+
+/// The axis of a metric in a picture with values up to `most`, and the size of its unit. Times are
+/// shown in the chosen unit, or else a [readable](TimeUnit::readable) one.
+fn axis_of(metric: Metric, unit: TimeUnit, chosen: Option<TimeChoice>, most: f64) -> (String, f64) {
+    match metric.unit() {
+        Unit::Time => {
+            let readable = || unit.readable(most);
+            let (size, name) = chosen.map_or_else(readable, TimeChoice::unit);
+            (format!("{} ({name})", metric.words()), size)
+        }
+        _ => (metric.label(unit.symbol()), 1.0),
     }
 }
 

@@ -7,7 +7,8 @@ use meshalloc::StrategyKind;
 
 use super::{Measured, Results, Study, short};
 use crate::failure::Failure;
-use crate::report::{self, cell_in, fits, table, trimmed};
+use crate::report;
+use crate::tables::{self, cell_in, fits, refused_percent, table, trimmed};
 use meshalloc_sim::experiment::StrategyResult;
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::names;
@@ -56,8 +57,8 @@ impl Study {
         is_under_way: bool,
     ) -> Vec<String> {
         let all = results.iter().flatten();
-        let (size, time) = report::time_unit(metric, self.unit(), self.time_unit, all);
-        let title = report::title(&metric.label(time));
+        let (size, time) = tables::time_unit(metric, self.unit(), self.time_unit, all);
+        let title = tables::title(&metric.label(time));
         let axis = self.points[0].label.first();
         let axis = axis.map_or("load", |(key, _)| key);
         let groups = self.groups(results);
@@ -104,11 +105,11 @@ impl Study {
         if all().any(is_hidden) {
             const SATURATED: &str = "saturated: the backlog grew over the run, or jobs were passed \
                  without end, so a mean would depend on the length of the run.";
-            for line in wrapped(SATURATED, report::width()) {
+            for line in wrapped(SATURATED, tables::width()) {
                 writeln!(output, "{line}")?;
             }
         }
-        for line in report::legend(all()) {
+        for line in tables::legend(all()) {
             writeln!(output, "{line}")?;
         }
         if let Some(incomplete) = &measured.incomplete {
@@ -147,7 +148,7 @@ impl Group<'_> {
                             return "…".to_owned();
                         }
                         let text = cell_in(result, metric, size);
-                        match report::refused_percent(result) {
+                        match refused_percent(result) {
                             Some(percent) if metric == Metric::WaitingDelay => {
                                 format!("{text} ({percent} refused)")
                             }
