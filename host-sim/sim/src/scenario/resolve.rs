@@ -2,31 +2,30 @@
 
 use std::path::{Path, PathBuf};
 
-use meshalloc::{Cube, Grid, NODES_MAX, SchedulerKind, Shape, StrategyKind};
+use meshalloc::{Grid, NODES_MAX, SchedulerKind, Shape, StrategyKind};
 
 use super::needs;
 use super::origin::Origin;
-use super::table::{BackendChoice, Measured, Scenario, StrategyChoice};
+use super::table::{BackendChoice, Measured, Scenario};
 use crate::error::SettingError;
 use crate::experiment::{Experiment, Measure, Replications, WARMUP_FRACTION};
 use crate::failures::{Failures, Restart};
-use crate::io::{IoJobs, IoMesh, IoNetwork};
-use crate::machine::{Described, MachineSource};
+use crate::machine::Described;
 use crate::metrics::SLOWDOWN_THRESHOLD;
 use crate::names;
-use crate::network::Parameters;
 use crate::statistics::NOT_NARROWED;
 use crate::wording::{any_of, counted};
 use crate::workload::{
-    Arrivals, Counts, EstimateModel, Log, LogMessages, LogOptions, Messages, Mix, MixError,
-    MixSource, Process, Rate, Requests, ServiceDistribution, ShapeRule, SharedLogs,
-    SideDistribution, Subcubes, Submeshes, Synthetic, TimeUnit, WorkDistribution, Workload,
+    EstimateModel, Log, LogMessages, LogOptions, Messages, MixError, MixSource,
+    ServiceDistribution, ShapeRule, SharedLogs, Synthetic, TimeUnit, Workload,
 };
 
-/// The sides of the mesh of a scenario that names no machine.
-pub const MESH_DEFAULT: Shape = Shape::sides(64, 64);
-/// Mean service time of a scenario that names none, in seconds: Kim and Yoon's.
-pub const SERVICE_MEAN_DEFAULT: f64 = 10.0;
+mod jobs;
+mod machine;
+
+pub use jobs::{BATCH_DEFAULT, BATCH_SERVICE_DEFAULT, LOAD_DEFAULT, SERVICE_MEAN_DEFAULT};
+pub use machine::{MESH_DEFAULT, serves};
+
 /// Jobs in one replication.
 pub const JOBS_DEFAULT: u32 = 40_000;
 /// The same of jobs that send messages: the thesis's on neighbour allocation.
@@ -35,20 +34,8 @@ pub const JOBS_OF_MESSAGES_DEFAULT: u32 = 1_000;
 pub const REPLICATIONS_DEFAULT: u32 = 10;
 /// The cap where replications go on until an error is reached.
 pub const REPLICATIONS_MAX_DEFAULT: u32 = 100;
-/// The offered load of a scenario on a mesh that names none.
-pub const LOAD_DEFAULT: f64 = 0.4;
-/// The jobs of a scenario on a cube that names neither a load nor a traffic ratio: Chuang and Wu's.
-pub const BATCH_DEFAULT: u32 = 100;
-/// How long these jobs run, in seconds: one of Chuang and Wu's two distributions.
-pub const BATCH_SERVICE_DEFAULT: ServiceDistribution = ServiceDistribution::Uniform {
-    lo_seconds: 5.0,
-    hi_seconds: 10.0,
-};
 /// The seed of a scenario that names none.
 pub const SEED_DEFAULT: u64 = 1;
-
-/// The settings that name a machine.
-const OF_MACHINE: [&str; 3] = ["mesh", "torus", "machine"];
 
 /// A scenario with its defaults filled in.
 #[derive(Clone, Debug)]
@@ -317,106 +304,6 @@ impl Scenario {
         files.into_iter().flatten().collect()
     }
 
-    /// Whether a machine is named.
-    pub fn is_machine_named(&self) -> bool {
-        self.first_of(&OF_MACHINE).is_some()
-    }
-
-    /// The description of the machine, if it has one; an error when its file has none.
-    pub fn description(&self) -> Result<Option<Described>, SettingError> {
-        let Some(source) = &self.machine else {
-            return Ok(None);
-        };
-        let read = source.read().map(|(_, described)| described);
-        read.map_err(|error| SettingError::unquoted(&["machine"], &error))
-    }
-
-    /// The machine that is named, or else the default; `description` is that of
-    /// [`Scenario::description`].
-    ///
-    /// # Errors
-    ///
-    /// When there is none of these sides.
-    pub fn grid(&self, description: Option<&Described>) -> Result<Grid, SettingError> {
-        if let Some(description) = description {
-            return Ok(*description.description.grid());
-        }
-        if let Some(MachineSource::Grid(grid)) = self.machine {
-            return Ok(grid);
-        }
-        let (key, sides, grid) = match self.torus {
-            Some(sides) => ("torus", sides, Grid::torus(&sides.extents())),
-            None => {
-                let sides = self.mesh.unwrap_or(MESH_DEFAULT);
-                ("mesh", sides, Grid::mesh(&sides.extents()))
-            }
-        };
-        grid.map_err(|error| SettingError::new(&[key], format!("`{key}` {sides}: {error}")))
-    }
-
-    /// Names this machine in its usual way: a mesh that wraps nowhere or everywhere by its sides.
-    fn name_machine(&mut self, machine: Grid) {
-        if self.is_described() {
-            return;
-        }
-        let dimensions = machine.dimensions();
-        let wraps = (0..dimensions).filter(|&dimension| machine.wraps(dimension));
-        let sides = Shape::new(machine.sides()).ok();
-        (self.mesh, self.torus, self.machine) = match wraps.count() {
-            0 => (sides, None, None),
-            count if count == dimensions && !machine.is_written_high_first() => (None, sides, None),
-            _ => (None, None, Some(MachineSource::Grid(machine))),
-        };
-    }
-
-    /// Whether the machine is one with a description.
-    fn is_described(&self) -> bool {
-        let source = self.machine.as_ref();
-        source.is_some_and(|source| !matches!(source, MachineSource::Grid(_)))
-    }
-
-    /// Whether the settings of jobs are those of the machine: jobs on a cube have their own.
-    fn check_cube(&self, machine: Grid) -> Result<(), SettingError> {
-        let (wrong, expected): (&[_], _) = if machine.is_written_high_first() {
-            let of_others = &["side-lengths", "side-range", "processors", "mix", "model"];
-            (of_others, "`dims` or `radices` on a cube")
-        } else {
-            (&["dims", "radices"], "a cube, such as 4-ary 3-cube")
-        };
-        let Some((key, _)) = self.first_of(wrong) else {
-            return Ok(());
-        };
-        let Some((by, named)) = self.first_of(&OF_MACHINE) else {
-            let reason =
-                format!("`{key}` requires a cube (expected `machine` such as 4-ary 3-cube)");
-            return Err(SettingError::new(&[key, "machine"], reason));
-        };
-        let named = named.as_str().unwrap_or_default().replace('`', "'");
-        let reason = format!("`{key}` contradicts `{by}` {named} (expected {expected})");
-        Err(SettingError::new(&[key, by], reason))
-    }
-
-    /// The strategies, each once, in the order in which they were named first.
-    fn strategies(
-        &mut self,
-        machine: Grid,
-        description: Option<&Described>,
-    ) -> Result<Vec<StrategyKind>, SettingError> {
-        let default = || vec![StrategyChoice::One(default_strategy(machine, description))];
-        let named = self.strategy.get_or_insert_with(default);
-        let strategies = named.iter().flat_map(|&choice| match choice {
-            StrategyChoice::All => suitable(machine, description).collect(),
-            StrategyChoice::One(kind) => vec![kind],
-        });
-        let strategies = names::each_once(strategies);
-        for &strategy in &strategies {
-            check_serves(machine, description, strategy)?;
-        }
-        let named = strategies.iter().copied().map(StrategyChoice::One);
-        self.strategy = Some(named.collect());
-        Ok(strategies)
-    }
-
     /// Whether a log is repeated only as it can be.
     fn check_replications(&self) -> Result<(), SettingError> {
         let Some((option, file)) = self.log_file() else {
@@ -499,61 +386,6 @@ impl Scenario {
         })
     }
 
-    fn shape(&mut self, machine: Grid) -> Result<ShapeRule, SettingError> {
-        let default = if self.is_described() {
-            ShapeRule::Chips
-        } else {
-            ShapeRule::of(&machine)
-        };
-        let shape = *self.shape.get_or_insert(default);
-        let usable = shape.check(machine);
-        usable.map_err(|reason| SettingError::unquoted(&["shape"], &reason))?;
-        Ok(shape)
-    }
-
-    fn synthetic(
-        &mut self,
-        machine: Grid,
-        description: Option<&Described>,
-        messages: Option<Messages>,
-    ) -> Result<Synthetic, SettingError> {
-        if let Some(model) = self.model {
-            model.check(machine.nodes())?;
-            let rate = self.load.map(Rate::Load);
-            let workload = Synthetic::lublin(model, machine, self.shape(machine)?, rate);
-            return self.estimated(workload);
-        }
-        let requests = self.requests(machine, description)?;
-        let io = self.io(machine)?;
-        let arrivals = self.arrivals(machine)?;
-        let work = match (messages, io) {
-            (Some(messages), _) => WorkDistribution::Messages(messages),
-            (None, Some(io)) => WorkDistribution::Io(io),
-            (None, None) => {
-                let is_closed = arrivals.batch().is_some();
-                let default = if is_closed && machine.is_written_high_first() {
-                    BATCH_SERVICE_DEFAULT
-                } else {
-                    exponential(SERVICE_MEAN_DEFAULT)
-                };
-                WorkDistribution::Service(self.service(default))
-            }
-        };
-        self.estimated(Synthetic {
-            requests,
-            estimates: EstimateModel::of(&work),
-            work,
-            arrivals,
-            absent: 0,
-        })
-    }
-
-    fn estimated(&mut self, mut workload: Synthetic) -> Result<Synthetic, SettingError> {
-        workload.estimates = *self.estimates.get_or_insert(workload.estimates);
-        workload.check_estimates()?;
-        Ok(workload)
-    }
-
     /// What fails, if anything does; `cube` has the sides of the machine's cubes, if it has any.
     fn failures(
         &mut self,
@@ -580,160 +412,6 @@ impl Scenario {
             ));
         }
         Ok(Some(failures))
-    }
-
-    fn requests(
-        &mut self,
-        machine: Grid,
-        description: Option<&Described>,
-    ) -> Result<Requests, SettingError> {
-        let cube = machine.radix().filter(|_| machine.is_written_high_first());
-        let cube = cube.and_then(|k| Cube::new(k, machine.dimensions() as u8).ok());
-        if let Some(cube) = cube {
-            return Ok(Requests::Subcubes(Subcubes {
-                cube,
-                dims: *self.dims.get_or_insert_default(),
-                radices: *self.radices.get_or_insert_default(),
-            }));
-        }
-        if let Some(source) = &self.mix {
-            let drop = *self.mix_drop.get_or_insert(false);
-            return Ok(Requests::Mix(Mix::unread(machine, source.clone(), drop)));
-        }
-        if let Some(distribution) = self.processors {
-            return Ok(Requests::Counts(Counts {
-                machine,
-                distribution,
-                shape: self.shape(machine)?,
-            }));
-        }
-        if let Some(description) = description.filter(|it| it.has_rules()) {
-            let name = description.name.replace('`', "'");
-            let expected = match self.backlog {
-                // Neither a model nor a log goes with one.
-                Some(_) => "`mix` or `processors`",
-                None => "`mix`, `processors`, `model` or `log`",
-            };
-            let reason = format!(
-                "`machine` {name} gives only certain shapes, which jobs of random sides seldom have \
-                 (expected {expected})"
-            );
-            return Err(SettingError::new(&["machine"], reason));
-        }
-        let distribution = *self.side_lengths.get_or_insert(SideDistribution::Uniform);
-        let mut submeshes = Submeshes::new(machine, distribution);
-        if let Some(lengths) = &self.side_range {
-            let bad = |reason| Err(SettingError::new(&["side-range"], reason));
-            let dimensions = machine.dimensions();
-            let Some(sides) = lengths.of(dimensions) else {
-                let count = lengths.count();
-                return bad(format!(
-                    "`side-range` has {count} ranges (expected one for all dimensions, or \
-                     {dimensions} on {machine})"
-                ));
-            };
-            for (dimension, (range, side)) in sides.zip(machine.sides()).enumerate() {
-                if range.max() > *side {
-                    return bad(format!(
-                        "`side-range` goes to {} in dimension {dimension} (expected at most {side} \
-                         on {machine})",
-                        range.max()
-                    ));
-                }
-                submeshes.sides[dimension] = range;
-            }
-        }
-        self.side_range = Some(submeshes.side_range());
-        Ok(Requests::Submeshes(submeshes))
-    }
-
-    fn arrivals(&mut self, machine: Grid) -> Result<Arrivals, SettingError> {
-        if let Some(gaps) = self.interarrival.clone() {
-            return Ok(Arrivals::Process {
-                process: Process::Empirical(gaps),
-                rate: self.load.map(Rate::Load),
-            });
-        }
-        let rate = match (self.load, self.traffic_ratio, self.arrival_rate) {
-            _ if self.batch.is_some() => None,
-            // Any rate gives the same run.
-            _ if self.backlog.is_some() => Some(Rate::TrafficRatio(1.0)),
-            (_, _, Some(rate)) => Some(Rate::Arrivals(rate)),
-            _ if self.pattern.is_some() || self.io.is_some() => {
-                return Err(SettingError::new(
-                    &["pattern", "io", "io-nodes"],
-                    "the load of jobs that send messages is not known beforehand (expected `arrival-rate` or `batch` with \
-                     `pattern`, `io` or `io-nodes`)",
-                ));
-            }
-            (_, Some(ratio), _) => Some(Rate::TrafficRatio(ratio)),
-            (Some(load), ..) => Some(Rate::Load(load)),
-            (None, None, None) if machine.is_written_high_first() => {
-                if let Some((key, _)) = self.first_of(&["jobs", "warmup", "measure"]) {
-                    let reason = format!(
-                        "`{key}` requires jobs that keep arriving (expected `load` or `traffic-ratio`, or \
-                         `batch` in place of it)"
-                    );
-                    return Err(SettingError::new(&[key], reason));
-                }
-                None
-            }
-            (None, None, None) => Some(Rate::Load(*self.load.insert(LOAD_DEFAULT))),
-        };
-        Ok(match rate {
-            Some(rate) => Arrivals::Poisson(rate),
-            None => Arrivals::AtOnce {
-                jobs: *self.batch.get_or_insert(BATCH_DEFAULT),
-            },
-        })
-    }
-
-    /// The service time, recorded in one way.
-    fn service(&mut self, default: ServiceDistribution) -> ServiceDistribution {
-        let mean = self.service_mean.map(exponential);
-        let service = self.service.take().or(mean).unwrap_or(default);
-        (self.service_mean, self.service) = match service {
-            ServiceDistribution::Exponential { mean_seconds } => (Some(mean_seconds), None),
-            ref other => (None, Some(other.clone())),
-        };
-        service
-    }
-
-    fn messages(&mut self) -> Option<Messages> {
-        let patterns = self.pattern?;
-        let default = Messages::new(patterns);
-        Some(Messages {
-            patterns,
-            per_pair: *self.messages.get_or_insert(default.per_pair),
-            iterations: *self.iterations.get_or_insert(default.iterations),
-            blocking: *self.blocking.get_or_insert(default.blocking),
-            network: self.network(),
-        })
-    }
-
-    /// The network.
-    pub fn network(&mut self) -> Parameters {
-        let default = Parameters::default();
-        Parameters {
-            flits: *self.flits.get_or_insert(default.flits),
-            routing_delay: *self.routing_delay.get_or_insert(default.routing_delay),
-        }
-    }
-
-    fn io(&mut self, machine: Grid) -> Result<Option<IoJobs>, SettingError> {
-        if self.io.is_none() && self.io_nodes.is_none() {
-            return Ok(None);
-        }
-        let io = IoJobs {
-            nodes: *self.io_nodes.get_or_insert_default(),
-            ..self.io.unwrap_or_default()
-        };
-        let mesh = IoMesh::new(machine, io.nodes)?;
-        if let IoNetwork::Wormhole { .. } = io.network {
-            mesh.grid()?;
-        }
-        self.io = Some(io);
-        Ok(Some(io))
     }
 
     /// Which jobs of a synthetic workload are measured; all jobs are that are there at time 0.
@@ -769,66 +447,6 @@ impl Scenario {
             }
         })
     }
-}
-
-fn exponential(mean_seconds: f64) -> ServiceDistribution {
-    ServiceDistribution::Exponential { mean_seconds }
-}
-
-/// The strategy of a command that names none.
-fn default_strategy(machine: Grid, description: Option<&Described>) -> StrategyKind {
-    let cubes = StrategyKind::Cubes { fold: false };
-    let of_description = [cubes, StrategyKind::Torus3d].into_iter();
-    let mut of_description = of_description.filter(|kind| {
-        kind.is_built()
-            && description
-                .is_some_and(|description| kind.serves_described(&description.description))
-    });
-    match of_description.next() {
-        Some(strategy) => strategy,
-        None if machine.is_written_high_first() => StrategyKind::TreeCollapsing,
-        None => StrategyKind::FirstFit,
-    }
-}
-
-/// Whether the strategy serves the machine, which may have a description.
-pub fn serves(machine: Grid, description: Option<&Described>, strategy: StrategyKind) -> bool {
-    match description {
-        Some(description) => strategy.serves_described(&description.description),
-        None => strategy.serves().includes(&machine),
-    }
-}
-
-/// The strategies of this build that serve the machine.
-fn suitable(machine: Grid, description: Option<&Described>) -> impl Iterator<Item = StrategyKind> {
-    StrategyKind::built().filter(move |&kind| serves(machine, description, kind))
-}
-
-/// Checks that the strategy serves the machine.
-fn check_serves(
-    machine: Grid,
-    description: Option<&Described>,
-    strategy: StrategyKind,
-) -> Result<(), SettingError> {
-    if serves(machine, description, strategy) {
-        return Ok(());
-    }
-    let suitable: Vec<_> = suitable(machine, description)
-        .map(StrategyKind::name)
-        .collect();
-    let suitable = suitable.join(", ");
-    let grid = machine;
-    let machine = match description {
-        Some(description) => format!("{}, a {machine}", description.name.replace('`', "'")),
-        None => machine.to_string(),
-    };
-    let wrong = match strategy.serves() {
-        serves if !serves.includes(&grid) => format!("serves {serves}, not {machine}"),
-        // It serves the grid, so its slices are wrong.
-        _ => format!("does not align its slices, which {machine}, requires"),
-    };
-    let reason = format!("`strategy` {strategy} {wrong} (expected one of {suitable})");
-    Err(SettingError::new(&["strategy"], reason))
 }
 
 #[cfg(test)]

@@ -3,30 +3,34 @@
 //! A setting is its row here and the code that uses it.
 
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
-use std::fmt::{self, Display};
+use std::ffi::OsStr;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
-use std::str::FromStr;
 
-use meshalloc::{SchedulerKind, Shape, StrategyKind, Ticks};
+use meshalloc::{SchedulerKind, Shape, Ticks};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::place::Place;
 use crate::error::SettingError;
 use crate::failures::{Checkpoint, FailureSource, Restart};
 use crate::io::{IoJobs, IoSide};
 use crate::machine::MachineSource;
-use crate::names::{self, REPLICATIONS_MAX, named};
+use crate::names::{self, REPLICATIONS_MAX};
 use crate::network::CYCLES_MAX;
 use crate::statistics::REPLICATIONS_MIN;
-use crate::wording::Number;
 use crate::workload::{
     Columns, CountDistribution, CubeDistribution, Empirical, EstimateModel, Lublin, MixSource,
-    Patterns, Resample, ServiceDistribution, ShapeRule, SideDistribution, SideRanges, TimeUnit,
+    Patterns, Resample, ServiceDistribution, ShapeRule, SideDistribution, SideRanges,
 };
+
+mod setting;
+mod values;
+
+pub(super) use setting::unknown_key;
+pub use setting::{Entry, Form, Setting, contradiction};
+pub use values::{BackendChoice, Measured, StrategyChoice};
+use values::{column, partition, scheduler_text, seconds, strategy_choice, warmup};
 
 const MACHINE: &str = "Machine";
 const SYNTHETIC: &str = "Synthetic workload";
@@ -39,208 +43,8 @@ const ESTIMATES: &str = "Estimates of run times (for schedulers and strategies t
 const FAILURES: &str = "Failures over time";
 const OUTPUT: &str = "Where and how";
 
-/// What the values of a setting look like.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// A text, such as `16x22`.
-    Text,
-    /// A number.
-    Number,
-    /// Several texts, separated by commas.
-    List,
-    /// The path of a file.
-    File,
-    /// A text that may name a file; see [`names_file`](crate::workload::empirical::names_file).
-    NameOrFile,
-    /// True or false.
-    Switch,
-}
-
-/// A setting: a row of [`SETTINGS`].
-#[derive(Debug)]
-pub struct Setting {
-    /// Its name in files and, behind two dashes, on the command line: words with hyphens.
-    pub key: &'static str,
-    /// Its name in results (JSON and CSV) and in programs: words with underscores.
-    pub name: &'static str,
-    help: &'static [&'static str],
-    /// What stands for its value in help texts.
-    pub value_name: &'static str,
-    /// The group of settings to which it belongs.
-    pub heading: &'static str,
-    /// What its values look like.
-    pub form: Form,
-    not: &'static [&'static str],
-    pub(super) needs: &'static [&'static [&'static str]],
-    read: fn(&mut Scenario, &OsStr) -> Result<(), String>,
-    record: fn(&Scenario) -> Option<Value>,
-}
-
-impl Setting {
-    /// The setting with this key.
-    pub fn of(key: &str) -> Option<&'static Setting> {
-        SETTINGS.iter().find(|setting| setting.key == key)
-    }
-
-    /// What it means, in a sentence or two, with its default in brackets.
-    pub fn help(&self) -> String {
-        let lines: Vec<_> = self.help.iter().map(|line| line.trim()).collect();
-        lines.join(" ")
-    }
-
-    /// Whether both cannot be given.
-    pub fn contradicts(&self, other: &Setting) -> bool {
-        self.not.contains(&other.key) || other.not.contains(&self.key)
-    }
-
-    /// The value if a time of the workload's clock has a unit in it.
-    fn unit_in<'v>(&self, value: &'v OsStr) -> Option<&'v str> {
-        let text = value.to_str().filter(|text| names::has_unit(text));
-        text.filter(|_| OF_THE_CLOCK.contains(&self.key))
-    }
-
-    /// Whether it takes this value; an error says what was expected.
-    pub fn check(&self, value: &OsStr) -> Result<(), String> {
-        (self.read)(&mut Scenario::default(), value)
-    }
-
-    /// The values in a text with one value, a range of numbers `FIRST..:LAST:STEP`, or several of
-    /// them separated by commas. A value may have commas itself: `uniform:5,10` is one.
-    ///
-    /// ```
-    /// use meshalloc_sim::scenario::Setting;
-    /// let values = |key, text: &str| Setting::of(key).unwrap().values(text.as_ref()).unwrap();
-    /// assert_eq!(values("load", ".3,.4"), ["0.3", "0.4"]);
-    /// assert_eq!(values("load", ".3..:.5:.1"), ["0.3", "0.4", "0.5"]);
-    /// assert_eq!(values("service", "uniform:5,10,exponential:7").len(), 2);
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// What was expected, when there is a value that it does not take.
-    pub fn values(&self, text: &OsStr) -> Result<Vec<OsString>, String> {
-        let may_be_file = matches!(self.form, Form::File | Form::NameOrFile);
-        let whole = self.one_or_range(text);
-        let parts: Vec<&str> = text
-            .to_str()
-            .map_or_else(Vec::new, |it| it.split(',').collect());
-        // A file may have any name, so a list of them is looked for first.
-        let is_list = |part: &&str| self.form == Form::NameOrFile || part.contains('.');
-        if parts.len() < 2 || whole.is_ok() && !(may_be_file && parts.iter().all(is_list)) {
-            return whole;
-        }
-        let mut values = Vec::new();
-        let (mut begin, mut has_commas) = (0, self.form != Form::Number);
-        while begin < parts.len() {
-            let ends = begin + 1..=parts.len().min(begin + VALUE_PARTS_MAX);
-            let found = ends.into_iter().find_map(|end| {
-                let value = OsString::from(parts[begin..end].join(","));
-                Some((end, self.one_or_range(&value).ok()?))
-            });
-            let Some((end, found)) = found else {
-                // It may still be one value.
-                return if has_commas || whole.is_ok() {
-                    whole
-                } else {
-                    self.one_or_range(parts[begin].as_ref())
-                };
-            };
-            values.extend(found);
-            has_commas = end - begin > 1;
-            begin = end;
-        }
-        Ok(names::each_once(values))
-    }
-
-    /// The values of a text that is one value or a range of numbers, each in its usual form.
-    pub(super) fn one_or_range(&self, text: &OsStr) -> Result<Vec<OsString>, String> {
-        if let (Form::Number, Some((first, rest))) = (
-            self.form,
-            text.to_str().and_then(|text| text.split_once("..:")),
-        ) {
-            let numbers =
-                range(first, rest).ok_or("expected FIRST..:LAST:STEP, such as .3..:.7:.1")?;
-            let values = numbers.into_iter().map(|number| {
-                let text = OsString::from(Number(number).to_string());
-                self.usual(&text)
-            });
-            return values.collect();
-        }
-        Ok(vec![self.usual(text)?])
-    }
-
-    /// The value in the one way in which results record it, so that equal values have equal texts.
-    fn usual(&self, value: &OsStr) -> Result<OsString, String> {
-        let mut scenario = Scenario::default();
-        (self.read)(&mut scenario, value)?;
-        if self.unit_in(value).is_some() {
-            return Ok(value.to_owned());
-        }
-        let recorded = match (self.record)(&scenario) {
-            Some(Value::String(text)) if self.form == Form::Text => Some(text),
-            Some(Value::Number(number)) => match number.as_f64().filter(|_| number.is_f64()) {
-                Some(number) => Some(Number(number).to_string()),
-                None => Some(number.to_string()),
-            },
-            _ => None,
-        };
-        let recorded = recorded.map(OsString::from);
-        Ok(recorded.unwrap_or_else(|| value.to_owned()))
-    }
-}
-
-/// Settings with times of the workload's clock: seconds, or cycles where jobs send messages.
-const OF_THE_CLOCK: [&str; 2] = ["slowdown-threshold", "scheduler"];
-/// The most parts between commas of one value.
-const VALUE_PARTS_MAX: usize = 16;
 /// The longest backlog. A controller in this process has room for this and for all running jobs.
 const BACKLOG_MAX: u32 = 1_000;
-/// The most values of a range.
-const RANGE_MAX: usize = 100_000;
-
-/// The numbers from `first` on, `rest` being `LAST:STEP`.
-fn range(first: &str, rest: &str) -> Option<Vec<f64>> {
-    let (last, step) = rest.split_once(':')?;
-    let [first, last, step] = [first, last, step].map(names::seconds);
-    let (first, last, step) = (first?, last?, step?);
-    // Half a thousandth of a step makes up for rounding.
-    let steps = ((last - first) / step + 5e-4).floor();
-    if !(step > 0.0 && (0.0..RANGE_MAX as f64).contains(&steps)) {
-        return None;
-    }
-    let number = |at: usize| {
-        let text = format!("{:.12e}", first + at as f64 * step);
-        text.parse().ok()
-    };
-    (0..=steps as usize).map(number).collect()
-}
-
-/// A setting with its values as texts.
-#[derive(Clone, Debug)]
-pub struct Entry {
-    /// The setting.
-    pub setting: &'static Setting,
-    /// Its values, at least one; with more it is an axis of a [`Study`](super::Study). The names of
-    /// a [`Form::List`] are one value, separated by commas.
-    pub values: Vec<OsString>,
-    /// Where it was given.
-    pub place: Place,
-}
-
-/// The message about a key that is none of those that are known.
-pub(super) fn unknown_key(key: &str, known: impl Iterator<Item = &'static str>) -> String {
-    let keys: Vec<_> = known.collect();
-    match names::nearest(key, keys.iter().copied()) {
-        Some(near) => format!("unknown key {key:?}; did you mean {near:?}?"),
-        None => format!("unknown key {key:?} (known: {})", keys.join(", ")),
-    }
-}
-
-/// The first of these settings that contradicts an earlier one: the place of that one, and its own.
-pub fn contradiction(settings: &[&Setting]) -> Option<(usize, usize)> {
-    let mut pairs = (0..settings.len()).flat_map(|at| (0..at).map(move |earlier| (earlier, at)));
-    pairs.find(|&(earlier, at)| settings[at].contradicts(settings[earlier]))
-}
 
 /// Makes the type and the table from rows `field: FORM TYPE = VALUE_NAME, HEADING`. `read` reads a
 /// value where `FromStr` does not, `record` gives its text or number where `Display` does not,
@@ -731,99 +535,4 @@ impl<'de> Deserialize<'de> for Scenario {
         }
         Ok(scenario)
     }
-}
-
-/// A time in it was read as one in seconds.
-fn scheduler_text(kind: SchedulerKind) -> String {
-    names::scheduler_text(kind, TimeUnit::Second)
-}
-
-fn seconds(ticks: Ticks) -> f64 {
-    TimeUnit::Second.of(ticks)
-}
-
-// Values that no other part of the simulator reads.
-
-/// Where the controller is.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum BackendChoice {
-    /// In this process.
-    #[default]
-    InProcess,
-    /// At the end of a line: how the program that opens it calls the other end, `tcp:HOST:PORT`,
-    /// `unix:PATH` or `serial:DEVICE@BAUD`.
-    Line(String),
-}
-
-impl Display for BackendChoice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            BackendChoice::InProcess => "in-process",
-            BackendChoice::Line(endpoint) => endpoint,
-        })
-    }
-}
-
-impl FromStr for BackendChoice {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.split_once(':') {
-            None if names::canonical(text) == "in-process" => Ok(BackendChoice::InProcess),
-            Some(("tcp" | "unix" | "serial", _)) => Ok(BackendChoice::Line(text.to_owned())),
-            _ => Err(
-                "expected in-process, tcp:HOST:PORT, unix:PATH or serial:DEVICE@BAUD".to_owned(),
-            ),
-        }
-    }
-}
-
-/// Which jobs are measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Measured {
-    /// The first to arrive.
-    Arrivals,
-    /// The first to leave.
-    Departures,
-}
-
-named!(Measured, "choice of measured jobs": Arrivals = "arrivals", Departures = "departures");
-
-/// One word of `strategy`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StrategyChoice {
-    /// All strategies that serve the machine.
-    All,
-    /// One of them.
-    One(StrategyKind),
-}
-
-impl Display for StrategyChoice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            StrategyChoice::All => f.write_str("all"),
-            StrategyChoice::One(kind) => kind.fmt(f),
-        }
-    }
-}
-
-fn strategy_choice(text: &str) -> Result<StrategyChoice, String> {
-    match &*names::canonical(text) {
-        "all" => Ok(StrategyChoice::All),
-        _ => names::strategy(text).map(StrategyChoice::One),
-    }
-}
-
-fn column(text: &str) -> Result<Empirical, String> {
-    let expected = "expected FILE:COLUMN, where the name of the file has a dot or a slash";
-    Empirical::unread(text).ok_or_else(|| expected.to_owned())
-}
-
-fn warmup(text: &str) -> Result<f64, String> {
-    let is_good = |part: &f64| (0.0..1.0).contains(part);
-    names::number(text, "a number from 0 to below 1", is_good)
-}
-
-fn partition(text: &str) -> Result<i64, String> {
-    names::value(text, "a whole number", |_| true)
 }
