@@ -51,17 +51,20 @@ impl Study {
         let Experiment {
             workload, backlog, ..
         } = self.any();
-        match workload.is_closed() {
-            _ if backlog.is_some() => &[Utilization, InternalFragmentation],
-            _ if self.unit() == TimeUnit::Cycle => &[
+        if backlog.is_some() {
+            &[Utilization, InternalFragmentation]
+        } else if self.unit() == TimeUnit::Cycle {
+            &[
                 WaitingDelay,
                 Turnaround,
                 ServiceTime,
                 MessageLatency,
                 Utilization,
-            ],
-            true => &[Utilization, CompletionTime, WaitingDelay, Turnaround],
-            false => &[WaitingDelay, AllocationMiss, Utilization, WaitingAtEnd],
+            ]
+        } else if workload.is_closed() {
+            &[Utilization, CompletionTime, WaitingDelay, Turnaround]
+        } else {
+            &[WaitingDelay, AllocationMiss, Utilization, WaitingAtEnd]
         }
     }
 
