@@ -264,6 +264,8 @@ One operation a line, a JSON object or words; `#` begins a comment after words:
   alloc ID AxBx...      job ID asks for A by B by ... processors, now or never
                         unless --scheduler is given; A B is short for AxB
   alloc ID chips=N      job ID asks for N processors, in any shape that is legal
+  alloc ID 3x ...       it asks for three slices of this shape or number, all at
+                        once or none
     ... est=TIME        the job is expected to be freed TIME operations later
     ... lease=TIME      the job has a lease for TIME operations
   lease ID TIME         job ID has a lease for TIME operations from now on and
@@ -276,6 +278,7 @@ One operation a line, a JSON object or words; `#` begins a comment after words:
 The same as objects:
   {\"op\":\"alloc\",\"id\":ID,\"shape\":\"AxB\",\"estimate\":TIME,\"lease\":TIME}
   {\"op\":\"alloc\",\"id\":ID,\"chips\":N}
+  {\"op\":\"alloc\",\"id\":ID,\"shape\":\"3x AxB\"}
   {\"op\":\"lease\",\"id\":ID,\"time\":TIME}
   {\"op\":\"free\",\"id\":ID}
   {\"op\":\"fault\",\"at\":[X,\"A..B\",\"*\"]}
