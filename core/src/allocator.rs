@@ -5,6 +5,8 @@
 
 mod faults;
 mod questions;
+#[cfg(feature = "replace")]
+mod replace;
 #[cfg(feature = "restore")]
 mod saved;
 
@@ -348,11 +350,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
             &mut self.supposed,
             self.pool.iter(blocks),
         )?;
-        if processors >= wanted {
-            Ok(())
-        } else {
-            Err(IllegalProposal::TooFew { processors, wanted })
-        }
+        enough(processors, wanted)
     }
 
     /// Forgets all held, reserved and faulty processors.
@@ -590,6 +588,15 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     }
 }
 
+/// Whether a proposal has as many processors as were asked for.
+const fn enough(processors: u32, wanted: u32) -> Result<(), IllegalProposal> {
+    if processors >= wanted {
+        Ok(())
+    } else {
+        Err(IllegalProposal::TooFew { processors, wanted })
+    }
+}
+
 /// Whether these blocks are within the machine, free and disjoint. Returns their processors.
 fn check_blocks(
     occupancy: &mut Occupancy<'_>,
@@ -598,7 +605,17 @@ fn check_blocks(
 ) -> Result<u32, IllegalProposal> {
     occupancy.settle();
     supposed.copy_of(occupancy);
-    let grid = *occupancy.grid();
+    check_supposed(supposed, |block| occupancy.is_free(block), blocks)
+}
+
+/// Whether these blocks are within the machine, free in `supposed` and disjoint. Returns the number
+/// of their processors, and occupies them. `was_free` tells whether a block was free before.
+fn check_supposed(
+    supposed: &mut Occupancy<'_>,
+    was_free: impl Fn(Block) -> bool,
+    blocks: impl Iterator<Item = Block>,
+) -> Result<u32, IllegalProposal> {
+    let grid = *supposed.grid();
     let mut processors = 0;
     for (at, block) in (0..).zip(blocks) {
         if !grid.contains(block) {
@@ -608,7 +625,7 @@ fn check_blocks(
         supposed.occupy(block);
         // Some were busy already, in truth or by an earlier block.
         if before - supposed.free() != area {
-            return Err(if occupancy.is_free(block) {
+            return Err(if was_free(block) {
                 IllegalProposal::Overlapping { at, block }
             } else {
                 IllegalProposal::Busy { at, block }

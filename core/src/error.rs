@@ -320,6 +320,9 @@ wire! {
             /// the smallest first.
             nearest: [Option<Shape>; NEAREST_MAX],
         },
+        /// The job holds no faulty processors: it waits, or all of its processors work.
+        #[cfg(feature = "replace")]
+        NothingToReplace,
     }
 }
 
@@ -361,6 +364,8 @@ impl fmt::Display for Error {
                 }
                 Ok(())
             }
+            #[cfg(feature = "replace")]
+            Error::NothingToReplace => f.write_str("the job holds no faulty processors"),
             Error::NoSlice => f.write_str("the job waits, or the strategy gives jobs no shape"),
             Error::MachinesNotBuilt => f.write_str("this build has no machine descriptions"),
             Error::Busy { left } => write!(

@@ -76,6 +76,18 @@ wire! {
         /// Forgets all jobs, faults and statistics, keeps the configuration. Answered by
         /// [`Outcome::Done`].
         Reset,
+        /// The job, which runs and holds faulty processors, gets other ones, a gang for all of its
+        /// slices at once. It gives all that it held back, and an [`Event`] reports the grant of
+        /// those that it holds from then on. The event's number tells this grant from the earlier
+        /// one, whose event is gone. Where the parts of a slice lie in cubes of their own, working
+        /// parts stay as they are, if there are other cubes for the others. Block i of the new ones
+        /// takes the place of block i of the old ones, if there are as many. Answered by
+        /// [`Outcome::Done`]. If there is no place, it is refused, and nothing changes.
+        #[cfg(feature = "replace")]
+        Replace {
+            /// The job's name.
+            job: JobId,
+        },
     }
 }
 

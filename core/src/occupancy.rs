@@ -250,6 +250,18 @@ impl<'m> Occupancy<'m> {
         faulty
     }
 
+    /// The number of free processors of a block of the machine, if nothing is pending. O(words) of
+    /// the block.
+    #[cfg(feature = "replace")]
+    pub(crate) fn free_in(&self, block: Block) -> u32 {
+        let mut free = 0;
+        self.layout.words(block, |word, bits| {
+            free += (bits & !self.busy[word]).count_ones();
+            true
+        });
+        free
+    }
+
     /// The faulty processors in the order of their numbers. O(words), O(1) if there is none.
     #[cfg(feature = "restore")]
     pub(crate) fn faulty_nodes(&self) -> impl Iterator<Item = NodeId> {

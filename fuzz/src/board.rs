@@ -104,7 +104,8 @@ pub(crate) fn likely(bytes: &mut Bytes<'_>) -> Ask {
             };
             Change::submit(job, request)
         }
-        4..=6 => Change::Release { job },
+        4 | 5 => Change::Release { job },
+        6 => Change::Replace { job },
         7 => Change::MarkFaulty {
             block: some_block(bytes),
         },

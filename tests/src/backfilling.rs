@@ -106,7 +106,7 @@ impl Situation<'_> {
     }
 
     /// Whether the pool has room for this number of further blocks.
-    fn has_room(&self, blocks: usize) -> bool {
+    pub fn has_room(&self, blocks: usize) -> bool {
         let uses = self.running.iter().chain(&self.reserved);
         uses.map(|held| held.blocks).sum::<usize>() + blocks <= self.strategy.room()
     }

@@ -125,7 +125,10 @@ impl Changes {
                 request: request(&machine, random, has_gangs),
                 lease: NonZeroU64::new(random.between(1, 500).into()),
             },
-            50..74 => Change::Release { job },
+            50..71 => Change::Release { job },
+            71..74 => Change::Replace {
+                job: broken(controller).unwrap_or(job),
+            },
             74..79 => Change::Lease {
                 job,
                 ticks: NonZeroU64::new(random.below(300).into()),
@@ -146,6 +149,14 @@ impl Changes {
         };
         (change, now)
     }
+}
+
+/// The first of the jobs that hold faulty processors.
+fn broken(controller: &Controller<'_>) -> Option<JobId> {
+    let nodes = (0..controller.machine().nodes()).map(NodeId);
+    let faulty = nodes.filter(|&node| controller.occupancy().is_faulty(node));
+    let mut units = faulty.filter_map(|node| controller.machine().unit(node));
+    units.find_map(|unit| Some(list_jobs(controller, Some(unit)).first()?.0))
 }
 
 /// A random box: mostly one processor of the machine, sometimes of any extents, sometimes not

@@ -250,6 +250,7 @@ impl System {
             }
             Change::Lease { job, ticks } => self.lease(job, ticks),
             Change::EndLease { job } => self.end_lease(job, &mut ended, &mut grants),
+            Change::Replace { job } => self.replace(job, &mut grants),
             ref other => panic!("the model knows no {other:?}"),
         };
         match outcome {
@@ -419,6 +420,49 @@ impl System {
         Ok(Outcome::Released {
             processors: job.processors(self.grid()),
         })
+    }
+
+    /// A job with faulty nodes is placed anew as if it held nothing, and nothing was known of the
+    /// others.
+    fn replace(&mut self, id: JobId, grants: &mut Vec<ExpectedGrant>) -> Result<Outcome, Error> {
+        let is_it = |job: &Job| job.id == id;
+        let Some(at) = self.running.iter().position(is_it) else {
+            return Err(match self.waiting.iter().any(is_it) {
+                true => Error::NothingToReplace,
+                false => Error::UnknownJob,
+            });
+        };
+        let (grid, faulty) = (self.grid().clone(), self.faulty.clone());
+        let is_faulty = |node: u32| faulty[node as usize];
+        let job = self.running[at].clone();
+        if !job.nodes(&grid).into_iter().any(is_faulty) {
+            return Err(Error::NothingToReplace);
+        }
+        let held = job.held.clone().expect("it runs");
+        let mut then = self.strategy.clone();
+        then.give_back(&held, is_faulty);
+        then.look(Outlook::default());
+        let new = then.place(&job.request)?;
+        // The old blocks take room until it has the new ones.
+        if !self.situation().has_room(then.blocks(&new)) {
+            return Err(Refusal::TableFull.into());
+        }
+        self.strategy.give_back(&held, is_faulty);
+        self.strategy.take(&new);
+        self.running.remove(at);
+        let job = Job {
+            held: Some(new),
+            granted_at: self.clock,
+            attempts: job.attempts + 1,
+            ..job
+        };
+        grants.push(job.granted());
+        self.running.push(job);
+        self.counts.attempts += 1;
+        self.counts.valid_attempts += 1;
+        self.counts.granted += 1;
+        self.departure(grants);
+        Ok(Outcome::Done)
     }
 
     fn lease(&mut self, id: JobId, ticks: Option<NonZeroU64>) -> Result<Outcome, Error> {

@@ -268,6 +268,10 @@ enum meshalloc_error
    */
   MESHALLOC_ERROR_NOT_OF_STRATEGY = -110,
   /**
+   * The job holds no faulty processors.
+   */
+  MESHALLOC_ERROR_NOTHING_TO_REPLACE = -111,
+  /**
    * The machine has no dimension or more than 16, a side of 0, a side of a two-dimensional mesh
    * above 1024, more than 2^20 processors, or wraps in a dimension that it lacks.
    */
@@ -998,6 +1002,16 @@ int32_t meshalloc_controller_clear_faulty(struct meshalloc_controller *controlle
                                           const struct meshalloc_block *block,
                                           uint64_t now,
                                           struct meshalloc_faults *faults);
+
+/**
+ * Gives a running job that holds faulty processors other ones; an event reports them. If there is
+ * no place, nothing changes. Calls of meshalloc_controller_advance let jobs try. Returns 0 or an
+ * error: MESHALLOC_ERROR_NOTHING_TO_REPLACE if it holds none that is faulty,
+ * MESHALLOC_ERROR_MACHINES_NOT_BUILT in a build without the feature `replace`.
+ */
+int32_t meshalloc_controller_replace(struct meshalloc_controller *controller,
+                                     uint32_t job,
+                                     uint64_t now);
 
 /**
  * Forgets all jobs, faults and statistics; the time begins anew. Returns 0 or an error.

@@ -308,6 +308,33 @@ unsafe fn set_faulty(
     unsafe { with(controller, set) }
 }
 
+/// Gives a running job that holds faulty processors other ones; an event reports them. If there is
+/// no place, nothing changes. Calls of meshalloc_controller_advance let jobs try. Returns 0 or an
+/// error: MESHALLOC_ERROR_NOTHING_TO_REPLACE if it holds none that is faulty,
+/// MESHALLOC_ERROR_MACHINES_NOT_BUILT in a build without the feature `replace`.
+///
+/// # Safety
+///
+/// `controller` may be read and written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn meshalloc_controller_replace(
+    controller: *mut Controller,
+    job: u32,
+    now: u64,
+) -> i32 {
+    #[cfg(feature = "replace")]
+    {
+        // SAFETY: the caller promises it.
+        unsafe { change(controller, Change::Replace { job: JobId(job) }, now) }
+    }
+    #[cfg(not(feature = "replace"))]
+    {
+        let _ = (job, now);
+        // SAFETY: the caller promises it.
+        unsafe { with(controller, |_| Err(Error::MachinesNotBuilt)) }
+    }
+}
+
 /// Forgets all jobs, faults and statistics; the time begins anew. Returns 0 or an error.
 ///
 /// # Safety

@@ -79,6 +79,8 @@ pub enum Error {
     NoRing = -109,
     /// The strategy never gives such blocks, or so many to one request.
     NotOfStrategy = -110,
+    /// The job holds no faulty processors.
+    NothingToReplace = -111,
 
     /// The machine has no dimension or more than 16, a side of 0, a side of a two-dimensional mesh
     /// above 1024, more than 2^20 processors, or wraps in a dimension that it lacks.
@@ -130,10 +132,13 @@ pub enum Error {
     BadArgument = -307,
 }
 
-/// A text that a build without gangs never needs.
-const fn of_gangs(text: &'static CStr) -> &'static CStr {
-    if cfg!(feature = "gangs") { text } else { c"" }
+/// A text that a build never needs without a feature.
+const fn of(is_built: bool, text: &'static CStr) -> &'static CStr {
+    if is_built { text } else { c"" }
 }
+
+const GANGS: bool = cfg!(feature = "gangs");
+const REPLACE: bool = cfg!(feature = "replace");
 
 errors! {
     TooFewFree, c"not enough free processors";
@@ -145,9 +150,9 @@ errors! {
     Busy, c"busy with an earlier command";
     RingBusy, c"enough free processors, but no free place with the rings that it demands";
     GangIncomplete,
-        of_gangs(c"enough free processors, but no places for all slices of the gang at once");
+        of(GANGS, c"enough free processors, but no places for all slices of the gang at once");
     NotSearchedToTheEnd,
-        of_gangs(c"no places for all slices of the gang were found, and the search was not \
+        of(GANGS, c"no places for all slices of the gang were found, and the search was not \
             completed");
     NotFree, c"a processor of the block is held or faulty, or lies in two of the blocks";
     EmptyRequest, c"empty request: sides and processors must be at least 1";
@@ -161,6 +166,7 @@ errors! {
     NoSuchProcessor, c"the machine has no processor with this number";
     NotLegal, c"not a legal shape of this machine";
     NoRing, c"can never have the rings that it demands";
+    NothingToReplace, of(REPLACE, c"the job holds no faulty processors");
     NotOfStrategy, c"the strategy never gives such blocks";
     NoSuchMachine, c"no such machine: 1 to 16 sides of at least 1, at most 2^20 processors, \
         sides of a two-dimensional mesh up to 1024";
@@ -235,6 +241,8 @@ impl From<CoreError> for Error {
             CoreError::NoSuchBlock { .. } => Error::NoSuchBlock,
             CoreError::Busy { .. } => Error::Busy,
             CoreError::MachinesNotBuilt => Error::MachinesNotBuilt,
+            #[cfg(feature = "replace")]
+            CoreError::NothingToReplace => Error::NothingToReplace,
             // The others: this package always has leases, ends only those that have ended, and asks
             // for no block beyond the last.
             _ => error.refusal().map_or(Error::UnknownJob, Error::from),

@@ -267,6 +267,16 @@ impl Client {
         self.set_faulty(py, &start, &extent, clear, now)
     }
 
+    /// Gives a running job that holds faulty processors other ones; an event reports them. Returns
+    /// the old blocks, of which each is replaced by the new one at its index. If there is no place,
+    /// nothing changes.
+    #[pyo3(signature = (job, *, now=None))]
+    fn replace(&self, py: Python<'_>, job: u32, now: Option<Ticks>) -> PyResult<Vec<Pair>> {
+        let old = self.blocks(py, job)?;
+        self.change(py, &Change::Replace { job: JobId(job) }, now)?;
+        Ok(old)
+    }
+
     /// Has the board serve another machine, or in another way. It may have no job then.
     #[pyo3(signature = (machine, strategy, scheduler="fcfs", *, now=None))]
     fn configure(

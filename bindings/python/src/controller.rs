@@ -142,6 +142,17 @@ impl Controller {
         Controller::set_faulty(slf, &start, &extent, clear, now)
     }
 
+    /// Gives a running job that holds faulty processors other ones; an event reports them. Returns
+    /// the old blocks, of which each is replaced by the new one at its index. If there is no place,
+    /// nothing changes.
+    #[pyo3(signature = (job, *, now))]
+    fn replace(slf: &Bound<'_, Self>, job: u32, now: Ticks) -> PyResult<Vec<Pair>> {
+        let mut this = convert::change(slf)?;
+        let old = this.blocks(job);
+        this.change(&Change::Replace { job: JobId(job) }, now)?;
+        Ok(old)
+    }
+
     /// The events since the last call, in order. Each is returned once.
     fn events(slf: &Bound<'_, Self>) -> PyResult<Vec<Event>> {
         Ok(convert::change(slf)?.events.drain(..).collect())

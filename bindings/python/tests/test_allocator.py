@@ -236,6 +236,12 @@ def test_controller():
     assert controller.occupancy().sum() == 17
     controller.clear_faulty((7, 7), (1, 1), now=22)
     assert controller.statistics()["free"] == 48
+    controller.mark_faulty((1, 1), (1, 1), now=23)
+    assert controller.replace(2, now=23) == [((0, 0), (4, 4))]
+    (granted,) = controller.events()
+    assert (granted.job, granted.at, granted.blocks) == (2, 23, [((2, 0), (4, 4))])
+    with pytest.raises(meshalloc.Misuse, match="no faulty processors"):
+        controller.replace(2, now=23)
     with pytest.raises(meshalloc.Refused):
         controller.submit(5, (8, 8), now=23, wait=False)
 

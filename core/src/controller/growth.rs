@@ -52,6 +52,11 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
                 let working = self.machine().nodes() - self.occupancy().faulty_count();
                 self.bytes_of_nodes(self.machine().area(*block).min(working) as usize)
             }
+            // The new blocks may be more than the old ones.
+            #[cfg(feature = "replace")]
+            Change::Replace { job } => self.jobs.find(*job).map_or(0, |slot| {
+                self.bytes_of_nodes(self.nodes_of(self.jobs.get(slot).request()))
+            }),
             _ => 0,
         }
     }

@@ -12,6 +12,8 @@ mod growth;
 mod invariants;
 mod leases;
 mod pass;
+#[cfg(feature = "replace")]
+mod replace;
 #[cfg(feature = "restore")]
 mod saved_leases;
 #[cfg(feature = "restore")]
@@ -312,6 +314,10 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
     /// - `Release`: [`Error::UnknownJob`].
     /// - `Lease`: [`Error::UnknownJob`]; `EndLease`: also [`Error::LeaseRuns`].
     /// - `MarkFaulty`, `ClearFaulty`: [`Error::NoSuchBlock`].
+    /// - `Replace`: [`Error::UnknownJob`]; `Error::NothingToReplace`; [`Error::Refused`] with
+    ///   `TooFewFree`, `Fragmented`, `RingBusy`, `GangIncomplete` or `NotSearchedToTheEnd` if no
+    ///   place is found, and with `TableFull` if there is no room for its new blocks beside the old
+    ///   ones.
     /// - Leases in a build without the feature `leases`: [`Error::LeasesNotBuilt`].
     ///
     /// # Time complexity
@@ -322,6 +328,7 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
     /// - `Release`, `EndLease`: that of [`Allocator::release`].
     /// - `MarkFaulty`, `ClearFaulty`: that of [`Allocator::mark_faulty`] or
     ///   [`Allocator::clear_faulty`], and O(blocks held).
+    /// - `Replace`: that of the strategy, and that of [`Allocator::release`].
     /// - `Configure`, `Reset`: O(words + jobs), and what the strategy takes to begin.
     /// - With `on_commit` also what that takes, and O(waiting jobs + words).
     // On a host [`Controller::handle`] has a copy without pauses. The board has one copy.
@@ -392,6 +399,8 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
                 self.commit(on_commit, change, now)?;
                 self.reset(now);
             }
+            #[cfg(feature = "replace")]
+            Change::Replace { job } => self.replace(job, change, now, pauses, on_commit)?,
         }
         Ok(Outcome::Done)
     }

@@ -327,6 +327,27 @@ impl<'m> JobTable<'m> {
         let slots = &mut *self.slots;
         self.reserved -= u32::from(slots[slot.0 as usize].is_reserved_for());
         self.waiting.remove(slots, slot.0);
+        self.runs(slot, blocks, processors, now, number);
+    }
+
+    /// A running job holds this allocation instead of the one it held.
+    #[cfg(feature = "replace")]
+    pub(crate) fn grant_again(
+        &mut self,
+        slot: Slot,
+        blocks: Chain,
+        processors: u32,
+        now: Ticks,
+        number: u64,
+    ) {
+        self.running.remove(self.slots, slot.0);
+        self.runs(slot, blocks, processors, now, number);
+    }
+
+    /// A job that is in no list runs.
+    #[inline(always)]
+    fn runs(&mut self, slot: Slot, blocks: Chain, processors: u32, now: Ticks, number: u64) {
+        let slots = &mut *self.slots;
         self.running.push_back(slots, slot.0);
         slots[slot.0 as usize].state = State::Running {
             since: now,

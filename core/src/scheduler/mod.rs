@@ -50,7 +50,7 @@ pub enum Trigger {
     /// This job has just joined the end of the queue.
     Arrival(Slot),
     /// Processors have become free, or a waiting job has left the queue. Running jobs may have
-    /// returned to their places in the queue.
+    /// returned to their places in the queue, or hold other processors.
     Departure,
 }
 

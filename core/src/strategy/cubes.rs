@@ -314,14 +314,8 @@ impl<'a> Search<'a> {
 
     /// Writes the block of a part.
     fn push(&self, cube: u32, part: &Part, offset: &Extents, draft: &mut Draft<'_, '_>) {
-        let mut rest = cube;
-        let start = |at: usize| {
-            let side = u32::from(self.cube[at]);
-            let along = u32::from(self.grid.side(at)) / side;
-            let place = rest % along;
-            rest /= along;
-            place * side + u32::from(Self::start(part, offset, at))
-        };
+        let mut origin = CubeCount::origin(self.grid, &self.cube, cube);
+        let start = |at| origin(at) + u32::from(Self::start(part, offset, at));
         draft.push(self.grid.encode(start, |at| part.extents[at].into()));
     }
 }

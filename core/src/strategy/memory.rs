@@ -4,7 +4,7 @@ use super::foresight;
 use super::kind::StrategyKind;
 use super::workspace::StrategyMemory;
 use crate::grid::{ANY_GRID, Grid};
-use crate::machine::{Description, volume};
+use crate::machine::{Description, Extents, volume};
 use crate::occupancy::Occupancy;
 use crate::search::curve::lengths_max;
 use crate::search::maximal::words_for_boxes;
@@ -78,6 +78,24 @@ impl Cubes {
             count: (machine.grid().nodes() / volume) as usize,
             volume,
         })
+    }
+
+    /// Where the cube of this number begins, asked for one dimension after the other from 0 on.
+    /// Dimension 0 is fastest.
+    #[inline(always)]
+    pub(crate) fn origin<'a>(
+        grid: &'a Grid,
+        sides: &'a Extents,
+        number: u32,
+    ) -> impl FnMut(usize) -> u32 + use<'a> {
+        let mut rest = number;
+        move |at| {
+            let side = u32::from(sides[at]);
+            let along = u32::from(grid.side(at)) / side;
+            let place = rest % along;
+            rest /= along;
+            place * side
+        }
     }
 
     /// The cells that a bit for each processor of a cube takes.

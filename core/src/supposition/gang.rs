@@ -79,7 +79,11 @@ impl<S: Strategy> Supposition<'_, '_, S> {
 
     // The board has one copy.
     #[inline(never)]
-    fn find_gang(&mut self, request: &Request, is_to_be_granted: bool) -> Result<Chain, Refusal> {
+    pub(crate) fn find_gang(
+        &mut self,
+        request: &Request,
+        is_to_be_granted: bool,
+    ) -> Result<Chain, Refusal> {
         let slice = request.one_slice();
         let demand = demand_on(self.strategy, self.supposed.grid(), &slice)?;
         let (mut blocks, mut placed) = ((Chain::EMPTY, NONE), 0);

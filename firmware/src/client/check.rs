@@ -215,6 +215,10 @@ const fn may_be_refused(change: &Change, error: Error) -> bool {
             Error::NoSuchBlock { .. } | Error::Refused(Refusal::TableFull)
         ),
         Change::Configure(_) => matches!(error, Error::Configure(_)),
+        Change::Replace { .. } => matches!(
+            error,
+            Error::UnknownJob | Error::NothingToReplace | Error::Refused(_)
+        ),
         // `Reset`.
         _ => false,
     }

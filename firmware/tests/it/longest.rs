@@ -75,6 +75,7 @@ pub(crate) fn longest_client_messages() -> Vec<ClientMessage> {
             ..configuration(MESH_SIDE_MAX, MESH_SIDE_MAX, StrategyKind::FirstFit)
         }),
         Change::Release { job },
+        Change::Replace { job },
         Change::MarkFaulty {
             block: longest_block(),
         },

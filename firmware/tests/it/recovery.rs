@@ -337,7 +337,7 @@ fn some_command(random: &mut Random) -> Change {
         request
     };
     let ticks = random.below(300) as u64;
-    match random.below(20) {
+    match random.below(22) {
         0..8 => Change::submit(job, request),
         8..10 => Change::Submit {
             job,
@@ -352,6 +352,7 @@ fn some_command(random: &mut Random) -> Change {
         16 => Change::EndLease { job },
         17 => Change::MarkFaulty { block },
         18 => Change::ClearFaulty { block },
+        19 | 20 => Change::Replace { job },
         _ => Change::Configure(first_fit()),
     }
 }

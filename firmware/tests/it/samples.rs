@@ -140,6 +140,7 @@ pub(crate) fn client_messages() -> Vec<(String, ClientMessage)> {
             }),
         ),
         ("end lease", command(Change::EndLease { job })),
+        ("replace", command(Change::Replace { job })),
         (
             "submit with an estimate",
             command(Change::submit(job, request(&[4, 3]).with_estimate(300))),
@@ -553,6 +554,7 @@ fn errors() -> Vec<Error> {
             nearest: [Some(Shape::sides(2, 4)), Some(Shape::sides(4, 4))],
         },
         Error::NotLegal { nearest: [None; 2] },
+        Error::NothingToReplace,
     ]);
     errors
 }

@@ -187,6 +187,7 @@ fn commands(random: &mut Random, count: usize, kind: Kind) -> Vec<Command> {
                     ticks: NonZeroU64::new(random.below(200) as u64),
                 },
                 53 => Change::EndLease { job: JobId(job) },
+                54..=57 => Change::Replace { job: JobId(job) },
                 _ => Change::submit(JobId(job), some_request(random, kind)),
             })
         })

@@ -130,6 +130,7 @@ struct Met {
     incomplete: u32,
     given_up: u32,
     never: u32,
+    replaced: u32,
 }
 
 /// The jobs that the controller must have: those taken and not released.
@@ -185,6 +186,46 @@ impl Model {
             }
         }
         assert_eq!(found, self.jobs, "no job is lost");
+    }
+
+    /// A job with faulty processors gets other places for all of its slices exactly if there are
+    /// some, or nothing changes.
+    fn replace(&self, controller: &mut Controller<'_>, job: JobId, now: u64, met: &mut Met) {
+        let machine = self.configuration.machine;
+        let saved = save(controller);
+        let occupancy = controller.occupancy();
+        let held = |controller: &Controller<'_>| -> Set {
+            let blocks = controller.view().blocks(job);
+            blocks.fold(0, |held, block| held | set(&machine, block))
+        };
+        let (old, working) = (
+            held(controller),
+            free(&machine, |node| occupancy.is_faulty(node)),
+        );
+        let open = free(&machine, |node| occupancy.is_busy(node)) | old & working;
+        let slot = controller.jobs().find(job).expect("it is there");
+        let request = *controller.jobs().get(slot).request();
+        let fits = self.fits(&request, open);
+        match controller.handle(&Change::Replace { job }, now) {
+            Ok(_) => {
+                met.replaced += u32::from(request.slices() > 1);
+                assert_ne!(old & !working, 0, "it held a faulty processor");
+                assert_ne!(fits, Some(false), "{request:?} in {open:b}");
+                assert_eq!(held(controller) & !open, 0, "these were not free");
+                return;
+            }
+            Err(Error::NothingToReplace) => assert_eq!(old & !working, 0),
+            Err(Error::Refused(Refusal::TooFewFree)) => {
+                assert!(!self.finds_all || request.total() > open.count_ones());
+            }
+            Err(Error::Refused(Refusal::GangIncomplete | Refusal::Fragmented)) => {
+                assert_ne!(fits, Some(true), "{request:?} in {open:b}");
+            }
+            Err(Error::Refused(Refusal::NotSearchedToTheEnd)) => met.given_up += 1,
+            Err(Error::Refused(Refusal::TableFull)) => {}
+            Err(other) => panic!("{other:?} of {request:?}"),
+        }
+        assert_eq!(save(controller), saved, "nothing has changed");
     }
 
     /// The reason of a job that waits is true.
@@ -281,7 +322,7 @@ fn operate(configuration: Configuration, operations: u32, seed: u64) -> Met {
                     Err(other) => panic!("{other:?} of {request:?}"),
                 }
             }
-            50..88 => {
+            50..86 => {
                 let jobs: Vec<_> = model.jobs.iter().copied().collect();
                 if !jobs.is_empty() {
                     let job = jobs[random.below(jobs.len() as u32) as usize];
@@ -290,9 +331,19 @@ fn operate(configuration: Configuration, operations: u32, seed: u64) -> Met {
                     model.jobs.remove(&job);
                 }
             }
-            88..92 => {
+            86..92 => {
                 let change = fault(unit(&machine, NodeId(node)), random.percent(40));
                 assert!(controller.handle(&change, now.into()).is_ok());
+            }
+            92..96 if !model.jobs.is_empty() => {
+                let working = free(&machine, |node| occupancy.is_faulty(node));
+                let is_broken = |job: &&JobId| {
+                    let mut held = controller.view().blocks(**job);
+                    held.any(|block| set(&machine, block) & !working != 0)
+                };
+                let broken = model.jobs.iter().find(is_broken);
+                let job = *broken.or(model.jobs.first()).expect("a job");
+                model.replace(controller, job, now.into(), &mut met);
             }
             92..99 => {
                 let parts = save(controller);
@@ -347,11 +398,12 @@ fn a_gang_gets_all_of_its_slices_or_none() {
                 all.incomplete += met.incomplete;
                 all.given_up += met.given_up;
                 all.never += met.never;
+                all.replaced += met.replaced;
             }
         }
     }
     assert!(
-        all.incomplete > 10 && all.given_up > 10 && all.never > 10,
+        all.incomplete > 10 && all.given_up > 10 && all.never > 10 && all.replaced > 10,
         "{all:?}"
     );
 }

@@ -35,6 +35,7 @@ mod random_operations;
 mod reasons;
 #[cfg(feature = "host-sim")]
 mod reference_log;
+mod replace;
 mod requeue;
 mod restore;
 mod scattered;

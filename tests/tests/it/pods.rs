@@ -7,6 +7,7 @@ mod largest;
 mod placements;
 mod presets;
 mod reasons;
+mod replace;
 
 use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{Allocator, Block, Description as Described, Flags, Request, Slice, StrategyKind};

@@ -69,6 +69,7 @@ enum Kind {
     EndLease,
     MarkFaulty,
     ClearFaulty,
+    Replace,
     FaultOutside,
     Reset,
     Configure,
@@ -76,7 +77,7 @@ enum Kind {
 }
 
 /// The greatest weight of each kind: large for jobs that come and go, small for resets.
-const KINDS: [(Kind, u32); 15] = [
+const KINDS: [(Kind, u32); 16] = [
     (Kind::Submit, 40),
     (Kind::SubmitNoWait, 40),
     (Kind::SubmitDuplicate, 3),
@@ -88,6 +89,7 @@ const KINDS: [(Kind, u32); 15] = [
     (Kind::EndLease, 4),
     (Kind::MarkFaulty, 20),
     (Kind::ClearFaulty, 20),
+    (Kind::Replace, 20),
     (Kind::FaultOutside, 2),
     (Kind::Reset, 2),
     (Kind::Configure, 2),
@@ -268,6 +270,16 @@ impl Reader<'_> {
                 Some(&faulty) if c % 8 > 0 => fault(unit(&machine, NodeId(faulty)), false),
                 _ => fault(saved::block(&machine, &mut random), false),
             },
+            Kind::Replace => {
+                // Mostly one with faulty processors.
+                let broken = faulty.iter().find_map(|&node| {
+                    let on = system.jobs_on(unit(&machine, NodeId(node)));
+                    on.ok()?.first().copied()
+                });
+                Change::Replace {
+                    job: broken.filter(|_| c % 8 > 0).or(some_job).unwrap_or(unknown),
+                }
+            }
             Kind::FaultOutside => {
                 let mut number = || random.below(1 << 16) as u16;
                 let block = Submesh::new(number(), number(), number(), number()).into();
@@ -334,10 +346,12 @@ fn bad(machine: Grid, request: Request, random: &mut Random) -> Request {
 fn note(command: &Change, expected: &Expected, seen: &mut BTreeSet<&'static str>) {
     let grants = expected.grants.len();
     let kind = match (command, &expected.outcome) {
+        (Change::Replace { .. }, Err(Error::Refused(_))) => "no other place",
         (_, Err(Error::Refused(refusal))) => refusal.name(),
         (_, Err(Error::NotLegal { .. })) => Refusal::NotLegal.name(),
         (_, Err(Error::UnknownJob)) => "unknown job",
         (_, Err(Error::LeaseRuns)) => "a lease runs",
+        (_, Err(Error::NothingToReplace)) => "nothing to replace",
         (_, Err(Error::NoSuchBlock { .. })) => "no such block",
         (_, Err(Error::Configure(ConfigureError::JobsPresent))) => "jobs present",
         (_, Err(Error::Configure(_))) => "too large",
@@ -349,6 +363,8 @@ fn note(command: &Change, expected: &Expected, seen: &mut BTreeSet<&'static str>
         (Change::EndLease { .. }, _) => "a lease ends",
         (Change::Lease { .. }, _) => "leased",
         (Change::Submit { lease: Some(_), .. }, _) => "submitted with a lease",
+        (Change::Replace { .. }, _) if grants > 1 => "granted by a replacement",
+        (Change::Replace { .. }, _) => "replaced",
         (Change::Configure(_), _) => "configured",
         (Change::Reset, _) => "reset",
         (Change::Submit { .. }, _) if grants == 0 => "waits",
@@ -548,6 +564,10 @@ fn everything_happens() {
                 "leased",
                 "submitted with a lease",
                 "no such block",
+                "nothing to replace",
+                "no other place",
+                "replaced",
+                "granted by a replacement",
                 "jobs present",
                 "too large",
                 "configured",

@@ -423,6 +423,9 @@ impl World<'_> {
                     ),
                 }
             }
+            13 if self.below(2) == 0 => {
+                self.change(&Change::Replace { job: JobId(job) }, &format!("Q {job}"));
+            }
             13 => self.query_jobs(),
             14 => {
                 let (from, room) = (self.below(4), self.below(ROOM + 1));

@@ -342,6 +342,10 @@ static void carry_out(char operation) {
     job = next32();
     print(meshalloc_controller_release(controller, job, next()));
     break;
+  case 'Q':
+    job = next32();
+    print(meshalloc_controller_replace(controller, job, next()));
+    break;
   case 'L':
     job = next32();
     lease = next();

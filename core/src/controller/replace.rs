@@ -1,0 +1,70 @@
+//! Gives a running job other processors in place of faulty ones.
+
+use super::{Controller, OnCommit};
+use crate::error::Error;
+use crate::jobs::Slot;
+use crate::message::Change;
+use crate::pause::{Pause, Pauses};
+use crate::request::{JobId, Ticks};
+use crate::scheduler::{ServedScheduler, Trigger, World};
+use crate::strategy::ServedStrategy;
+
+impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
+    /// Carries out [`Change::Replace`]. The job is granted anew: it keeps its name, its lease and
+    /// its counts, and its estimate counts from now on. It may take processors that are reserved
+    /// for jobs that wait; reservations are made anew.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Controller::begin`]; then nothing has changed.
+    pub(super) fn replace(
+        &mut self,
+        job: JobId,
+        change: &Change,
+        now: Ticks,
+        pauses: Option<&Pauses<'_>>,
+        on_commit: Option<OnCommit<'_>>,
+    ) -> Result<(), Error> {
+        let slot = self.with_faults(job)?;
+        let (_, world) = self.world(pauses);
+        let World {
+            jobs,
+            allocator,
+            pauses: pausing,
+            ..
+        } = world;
+        let entry = jobs.get(slot);
+        let pause = Pause::with_jobs(pausing, jobs);
+        let new = allocator.other_place(entry.request(), entry.blocks(), pause)?;
+        if let Err(error) = self.commit(on_commit, change, now) {
+            self.allocator.pool.free(new);
+            return Err(error);
+        }
+        self.clock = self.clock.max(now);
+        let (_, world) = self.world(pauses);
+        let pause = Pause::with_jobs(world.pauses, world.jobs);
+        let old = world.jobs.get(slot).blocks();
+        let processors = world.allocator.exchange(old, new, pause.as_ref());
+        self.counts.attempts += 1;
+        self.counts.valid_attempts += 1;
+        self.counts.granted += 1;
+        self.events += 1;
+        self.jobs.count_attempt(slot, false);
+        self.jobs
+            .grant_again(slot, new, processors, self.clock, self.events);
+        self.allocator.pool.free(old);
+        self.schedule(Trigger::Departure);
+        Ok(())
+    }
+
+    /// The job, which holds faulty processors.
+    fn with_faults(&self, job: JobId) -> Result<Slot, Error> {
+        let slot = self.jobs.find(job).ok_or(Error::UnknownJob)?;
+        let mut held = self.blocks(self.jobs.get(slot));
+        if held.any(|block| self.occupancy().faulty_in(block) > 0) {
+            Ok(slot)
+        } else {
+            Err(Error::NothingToReplace)
+        }
+    }
+}
