@@ -117,6 +117,11 @@ enum Command {
         #[arg(required = true, value_name = "X")]
         at: Vec<String>,
     },
+    /// Give a running job other processors in place of faulty ones
+    Replace {
+        /// Its name
+        job: u32,
+    },
     /// Say why a job waits, and which jobs have to end before it fits
     Why {
         /// Its name [default: all jobs that wait]
@@ -296,6 +301,7 @@ impl Device<'_> {
                 let change = self.parsed("repair", at)?;
                 self.change(&change)
             }
+            Command::Replace { job } => self.replace(JobId(*job)),
             Command::Reset => self.change(&Change::Reset),
             Command::Jobs => self.jobs(),
             Command::Map => self.map(),
@@ -418,6 +424,8 @@ impl Device<'_> {
                 let object = json!({"changed": report.changed, "jobs": report.jobs});
                 self.print(&text, &object)?;
             }
+            // The event says more.
+            (Change::Replace { .. }, Ok(_)) => {}
             (_, Ok(_)) => self.print("done", &json!({"done": true}))?,
             (_, Err(error)) => return Err(refused(&error)),
         }
@@ -425,6 +433,43 @@ impl Device<'_> {
             self.event(&event, &blocks)?;
         }
         Ok(())
+    }
+
+    /// Has a job get other processors, and prints which takes the place of which.
+    fn replace(&mut self, job: JobId) -> Result<(), Failure> {
+        let old = self.blocks(job)?;
+        self.change(&Change::Replace { job })?;
+        let new = self.blocks(job)?;
+        let machine = self.line.configuration.machine;
+        let part = |blocks: &[Block], at| blocks.get(at).map(|&block| machine.place(block));
+        for at in 0..old.len().max(new.len()) {
+            if old.get(at) == new.get(at) {
+                continue;
+            }
+            let (old, new) = (part(&old, at), part(&new, at));
+            let [from, to] = [&old, &new].map(|place| match place {
+                Some(place) => place.to_string(),
+                None => "none".to_owned(),
+            });
+            let text = format!("  part {at}: {to} instead of {from}");
+            let object = json!({"job": job.0, "part": at, "old": old, "new": new});
+            self.print(&text, &object)?;
+        }
+        Ok(())
+    }
+
+    /// The blocks of a job; none while it waits.
+    fn blocks(&mut self, job: JobId) -> Result<Vec<Block>, Failure> {
+        let mut blocks = Vec::new();
+        loop {
+            let from = blocks.len() as u32;
+            match self.query(&Query::Blocks { job, from })? {
+                Ok(Answer::Blocks(list)) => blocks.extend_from_slice(&list.blocks),
+                Err(Error::NoBlock { .. }) => return Ok(blocks),
+                Err(error) => return Err(refused(&error)),
+                Ok(_) => return Err("another kind of answer".to_owned().into()),
+            }
+        }
     }
 
     fn waits(&mut self, job: JobId) -> Result<(), Failure> {

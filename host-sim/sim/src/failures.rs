@@ -228,6 +228,9 @@ pub enum Restart {
     Elsewhere,
     /// Anywhere. It gives its processors back and joins the end of the queue.
     ElsewhereLast,
+    /// On other processors at once ([`Change::Replace`](meshalloc::Change::Replace)), if there is
+    /// a place; else as `Elsewhere`.
+    Replace,
 }
 
 impl Restart {
@@ -235,10 +238,15 @@ impl Restart {
     pub(crate) const fn keeps(self) -> bool {
         matches!(self, Restart::InPlace | Restart::Spare)
     }
+
+    /// Whether it may return to its old place in the controller's queue.
+    pub(crate) const fn requeues(self) -> bool {
+        matches!(self, Restart::Elsewhere | Restart::Replace)
+    }
 }
 
 named!(Restart, "restart": InPlace = "in-place", Spare = "spare", Elsewhere = "elsewhere",
-    ElsewhereLast = "elsewhere:last");
+    ElsewhereLast = "elsewhere:last", Replace = "replace");
 
 /// When jobs save what they have done: after each `interval` of work, but not at their end. Saving
 /// takes `cost` and is complete after it.

@@ -78,7 +78,6 @@ use meshalloc::{Answer, Change, Error, Grid, JobId, Outcome, Query, Refusal, Tic
 use serde::{Deserialize, Serialize};
 
 use crate::backend::{Backend, BackendError, OnEvent};
-use crate::failures::Restart;
 use crate::metrics::{Refusals, RunValues};
 use crate::wording::counted;
 use crate::workload::{JOBS_MAX, Job, TIME_MAX};
@@ -300,7 +299,7 @@ impl<'b, B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'b, B, E, J> {
             room.max(WAITING_MAX)
         };
         let failures = conditions.failures.as_ref();
-        if failures.is_some_and(|failures| failures.restart == Restart::Elsewhere) {
+        if failures.is_some_and(|failures| failures.restart.requeues()) {
             // Whether it can.
             let _ = backend.requeue(&[], 0, &mut |_, _| {})?;
         }

@@ -137,6 +137,43 @@ fn a_gang_waits_for_places_of_all_its_slices() {
 }
 
 #[test]
+fn a_job_gets_other_processors() {
+    let session = Session::new(13);
+    let configured = session.says("configure 16x16 --strategy fsl --scheduler easy");
+    assert_eq!(configured, "done\n");
+    for job in ["1 12x10", "2 16x4", "3 8x8", "4 3x3"] {
+        session.says(&format!("submit {job} --estimate 1h"));
+    }
+    let nothing = session.ended("replace 4");
+    assert_eq!(nothing.code, Some(2), "{nothing}");
+    assert!(
+        nothing
+            .stderr
+            .contains("the job holds no faulty processors")
+    );
+    session.says("fail 1 11");
+    assert_eq!(
+        session.says("replace 4"),
+        "job 4 runs on 9 processors: (<0, 13>, <2, 15>)\n  \
+         part 0: (<0, 13>, <2, 15>) instead of (<0, 10>, <2, 12>)\n"
+    );
+    session.says("fail 1 14");
+    let objects = session.objects("replace 4");
+    let old = json!({"x": 0, "y": 13, "w": 3, "h": 3});
+    assert_eq!((&objects[1]["part"], &objects[1]["old"]), (&json!(0), &old));
+    session.says("fail 13 0");
+    // No other 16 x 4 is free.
+    let none = session.ended("replace 2");
+    assert!(
+        none.stderr
+            .contains("enough free processors, but fragmented"),
+        "{none}"
+    );
+    session.says("reset");
+    session.board.join();
+}
+
+#[test]
 fn what_cannot_be_done_is_an_error() {
     let session = Session::new(5);
     let unknown = "no job with this name waits or runs";

@@ -46,11 +46,12 @@ fn failing(restart: Restart, strategies: &[StrategyKind]) -> Experiment {
     failing
 }
 
-const RESTARTS: [Restart; 4] = [
+const RESTARTS: [Restart; 5] = [
     Restart::InPlace,
     Restart::Spare,
     Restart::Elsewhere,
     Restart::ElsewhereLast,
+    Restart::Replace,
 ];
 
 fn short_with_failures() -> Vec<History> {

@@ -9,7 +9,7 @@ use super::origin::Origin;
 use super::table::{BackendChoice, Measured, Scenario};
 use crate::error::SettingError;
 use crate::experiment::{Experiment, Measure, Replications, WARMUP_FRACTION};
-use crate::failures::{Failures, Restart};
+use crate::failures::Failures;
 use crate::machine::Described;
 use crate::metrics::SLOWDOWN_THRESHOLD;
 use crate::names;
@@ -404,11 +404,14 @@ impl Scenario {
         };
         failures.check()?;
         let is_line = matches!(self.backend, Some(BackendChoice::Line(_)));
-        if is_line && failures.restart == Restart::Elsewhere {
+        if is_line && failures.restart.requeues() {
             return Err(SettingError::new(
                 &["restart", "backend"],
-                "`restart` elsewhere requires `backend` in-process (expected elsewhere:last, \
-                 in-place or spare)",
+                format!(
+                    "`restart` {} requires `backend` in-process (expected elsewhere:last, \
+                     in-place or spare)",
+                    failures.restart
+                ),
             ));
         }
         Ok(Some(failures))

@@ -394,8 +394,9 @@ settings! {
         not = ["pattern", "io", "io-nodes"];
 
     /// Where an interrupted job starts again: elsewhere, at its old place in the queue (not with a
-    /// board); elsewhere:last, at the end of the queue; in-place, on its processors when they are
-    /// repaired; spare, in place with a spare cube of its row [default: elsewhere]
+    /// board); elsewhere:last, at the end of the queue; replace, on other processors at once if
+    /// there is a place, else as elsewhere; in-place, on its processors when they are repaired;
+    /// spare, in place with a spare cube of its row [default: elsewhere]
     restart: text Restart = "WHERE", FAILURES, needs = [["failures"]];
 
     /// Jobs save a checkpoint after each INTERVAL of work and restart from the latest one: 1h,2m. A

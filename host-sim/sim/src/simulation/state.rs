@@ -11,7 +11,7 @@ use super::record::Stage;
 use super::tally::{Edge, Fnv1a, Tally};
 use super::{Conditions, Measured, SimulationError};
 use crate::dispersal::Disperser;
-use crate::failures::Checkpoint;
+use crate::failures::{Checkpoint, Restart};
 use crate::workload::{Job, TIME_MAX, Work};
 
 /// The state of a run, outside the controller.
@@ -288,17 +288,34 @@ impl<'o> State<'o> {
         else {
             return false;
         };
-        let Some(record) = self.present.get(number).filter(|record| record.waits()) else {
+        let may_move = self.failing.timeline.restart == Restart::Replace;
+        let Some(record) = self.present.get(number) else {
             return false;
         };
+        let moves = may_move && record.stage == Stage::Runs && record.interrupted.is_some();
+        if !moves && !record.waits() {
+            return false;
+        }
         if blocks.is_empty() || blocks.len() != blocks_total as usize {
             return false;
         }
-        let waited = std::mem::replace(&mut record.stage, Stage::Runs) == Stage::Waits;
-        record.misses += misses;
+        let before = std::mem::replace(&mut record.stage, Stage::Runs);
         record.grants += 1;
         let processors = record.job.request.total();
-        self.granted(number, processors, waited);
+        if moves {
+            // The controller goes on counting them.
+            record.misses = misses;
+            let held = std::mem::take(&mut record.held);
+            let old = std::mem::take(&mut record.blocks);
+            self.free += i64::from(held) - i64::from(self.failing.faulty_in(&old));
+            self.in_use += u64::from(processors);
+        } else {
+            record.misses += misses;
+            self.granted(number, processors, before == Stage::Waits);
+        }
+        self.decisions += 1;
+        self.hash.write(&number.to_le_bytes());
+        self.hash.write(&self.now.to_le_bytes());
         let mut held = 0u32;
         for &block in blocks {
             if !self.machine.contains(block) {
@@ -349,9 +366,6 @@ impl<'o> State<'o> {
         self.waiting -= u32::from(waited);
         self.running += 1;
         self.in_use += u64::from(processors);
-        self.decisions += 1;
-        self.hash.write(&number.to_le_bytes());
-        self.hash.write(&self.now.to_le_bytes());
     }
 
     fn hash_block(&mut self, block: Block) {

@@ -276,6 +276,15 @@ impl<B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'_, B, E, J> {
         match self.state.restart() {
             Restart::InPlace | Restart::Spare => Ok(()),
             Restart::Elsewhere => self.requeue(&interrupted),
+            Restart::Replace => {
+                let mut without_place = Vec::new();
+                for number in interrupted {
+                    if !self.replace(number)? {
+                        without_place.push(number);
+                    }
+                }
+                self.requeue(&without_place)
+            }
             Restart::ElsewhereLast => {
                 for number in interrupted {
                     self.state.give_back(number, true);
@@ -284,6 +293,18 @@ impl<B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'_, B, E, J> {
                 }
                 Ok(())
             }
+        }
+    }
+
+    /// A job gets other processors, if there is a place for it. Whether it did.
+    fn replace(&mut self, number: u32) -> Result<bool, SimulationError> {
+        let change = Change::Replace { job: JobId(number) };
+        let outcome = self.call(&change)?;
+        self.note_search(number);
+        match outcome {
+            Ok(Outcome::Done) => Ok(true),
+            Err(error) if error.refusal().is_some() => Ok(false),
+            other => Err(unexpected(&change, format!("{other:?}"))),
         }
     }
 

@@ -109,6 +109,9 @@ impl Backend for Checked<'_> {
                 let nodes = self.nodes(block);
                 self.faulty.retain(|node| !nodes.contains(node));
             }
+            Change::Replace { job } => {
+                assert!(self.held[&job].intersection(&self.faulty).next().is_some());
+            }
             ref other => panic!("{other:?}"),
         }
         let mut grants = Vec::new();
@@ -118,6 +121,12 @@ impl Backend for Checked<'_> {
         })?;
         if let (Change::Submit { job, .. }, Err(_)) = (change, &outcome) {
             self.waiting.remove(job);
+        }
+        // It gave back what it held, and is granted first.
+        if let (Change::Replace { job }, Ok(_)) = (change, &outcome) {
+            self.held.remove(job);
+            self.waiting.insert(*job);
+            assert_eq!(grants.first().map(|(first, _)| first), Some(job));
         }
         self.grant(grants);
         Ok(outcome)

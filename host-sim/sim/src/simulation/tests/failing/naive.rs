@@ -238,9 +238,13 @@ impl NaiveRow {
         job.interrupted = self.now;
         job.restarts += 1;
         job.state = NaiveState::Stopped { at };
+        if self.restart == Restart::Replace && self.moves(number) {
+            return self.let_try();
+        }
         match self.restart {
             Restart::InPlace | Restart::Spare => {}
-            Restart::Elsewhere => {
+            Restart::Elsewhere | Restart::Replace => {
+                let job = &mut self.jobs[number];
                 job.state = NaiveState::Queued;
                 job.has_returned = true;
                 self.queue.push(number);
@@ -248,11 +252,28 @@ impl NaiveRow {
                 self.let_try();
             }
             Restart::ElsewhereLast => {
-                job.state = NaiveState::Queued;
+                self.jobs[number].state = NaiveState::Queued;
                 self.let_try();
                 self.join_end(number);
             }
         }
+    }
+
+    /// A stopped job starts on the first other processors, or partly the same, that work and that
+    /// no other job holds, if there are any.
+    fn moves(&mut self, number: usize) -> bool {
+        let width = self.jobs[number].width;
+        let is_free = |place: usize| {
+            let holder = self.holder(place);
+            self.works(place) && holder.is_none_or(|holder| holder == number)
+        };
+        let places = 0..=self.width - width;
+        let Some(at) = places.into_iter().find(|at| (*at..at + width).all(is_free)) else {
+            return false;
+        };
+        self.jobs[number].grants += 1;
+        self.start(number, at);
+        true
     }
 
     /// A job joins the end of the queue; it alone may try, if any may.
@@ -373,6 +394,7 @@ fn a_naive_simulation_gives_the_same() {
         Restart::Spare,
         Restart::Elsewhere,
         Restart::ElsewhereLast,
+        Restart::Replace,
     ];
     let schedulers = [
         SchedulerKind::Fcfs,
@@ -389,11 +411,11 @@ fn a_naive_simulation_gives_the_same() {
             threshold: Ticks::MAX,
         },
     ];
-    let mut restarts = [0; 4];
-    for case in 0..1_400 {
+    let mut restarts = [0; 5];
+    for case in 0..1_750 {
         let mut below = draws(case);
-        let mode = case as usize % 4;
-        let scheduler = schedulers[case as usize / 4 % schedulers.len()];
+        let mode = case as usize % modes.len();
+        let scheduler = schedulers[case as usize / modes.len() % schedulers.len()];
         let restart = modes[mode];
         let width = 3 + below(5) as usize;
         let most = width - usize::from(restart == Restart::Spare);
