@@ -188,8 +188,9 @@ fn range(first: &str, rest: &str) -> Option<Vec<f64>> {
 pub struct Entry {
     /// The setting.
     pub setting: &'static Setting,
-    /// Its values, at least one; with more it is an axis of a [`Study`](crate::scenario::Study). The names of
-    /// a [`Form::List`] are one value, separated by commas.
+    /// Its values, at least one; with more it is an axis of a
+    /// [`Study`](crate::scenario::Study). The names of a [`Form::List`] are one value, separated by
+    /// commas.
     pub values: Vec<OsString>,
     /// Where it was given.
     pub place: Place,
