@@ -1,8 +1,9 @@
 //! The same machine and the same requests under several strategies: [`Lab`].
 
+use std::fmt::Display;
 use std::str::FromStr;
 
-use meshalloc::{Flags, Grid, NODES_MAX, NodeId, Request, Shape, StrategyKind, Ticks};
+use meshalloc::{Flags, Grid, NODES_MAX, NodeId, Request, Shape, Slices, StrategyKind, Ticks};
 use meshalloc_sim::layout::{Layout, ONE_ROW, Picture};
 use meshalloc_sim::names;
 use meshalloc_sim::workload::Jobs;
@@ -193,16 +194,19 @@ impl Lab {
                 Ok(format!("load {percent} %"))
             }
             Command::Request(text) => {
-                let shape: Shape = sides(text)
-                    .parse()
-                    .map_err(|error| format!("request \"{text}\": {error}"))?;
-                let request = Request::new(shape).with_flags(Flags::NO_WAIT);
+                let lower = text.trim().to_ascii_lowercase();
+                let wrong = |error: &dyn Display| format!("request \"{text}\": {error}");
+                let (slices, extents) = Slices::split(&lower).map_err(|error| wrong(&error))?;
+                let shape = sides(extents).parse();
+                let shape: Shape = shape.map_err(|error| wrong(&error))?;
+                let request = Request::new(shape).with_slices(slices);
+                let request = request.with_flags(Flags::NO_WAIT);
                 let job = shown(self.arrived());
                 for panel in self.panels() {
                     panel.submit(request.with_estimate(SERVICE), SERVICE)?;
                 }
                 self.touch()?;
-                Ok(format!("job {job} asks for {shape}"))
+                Ok(format!("job {job} asks for {request}"))
             }
             &Command::Release(job) => {
                 let is_there = |number: &u32| self.panels().any(|panel| panel.has(*number));

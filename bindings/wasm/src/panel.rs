@@ -64,7 +64,10 @@ impl Observer for Log {
     fn see(&mut self, seen: &Seen<'_>) {
         if let Seen::Job(job) = seen {
             let mut noted = self.0.borrow_mut();
-            noted.is_fragmented = job.refused == Some(Refusal::Fragmented);
+            noted.is_fragmented = matches!(
+                job.refused,
+                Some(Refusal::Fragmented | Refusal::GangIncomplete | Refusal::NotSearchedToTheEnd)
+            );
             let number = shown(job.number);
             noted.messages.push(match job.refused {
                 Some(why) => format!("job {number} refused: {why}"),

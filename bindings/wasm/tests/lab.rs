@@ -5,7 +5,7 @@
 use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{
     Block, Change, Configuration, Controller, Flags, Grid, JobId, NodeId, Request, SchedulerKind,
-    StrategyKind, Ticks,
+    Slices, StrategyKind, Ticks,
 };
 use meshalloc_sim::backend::InProcessBackends;
 use meshalloc_sim::experiment::{Experiment, Measure, run_once};
@@ -156,6 +156,8 @@ fn requests_releases_and_faults_of_the_user_are_those_of_the_core() {
         "request 1x7",
         "release 4",
         "request 2x2",
+        "request 2x 3x2",
+        "request 40x 3x3",
         "request 3x3x3",
         "request 0x2",
     ];
@@ -180,7 +182,8 @@ fn requests_releases_and_faults_of_the_user_are_those_of_the_core() {
                     "request" => {
                         let job = JobId(submitted);
                         submitted += 1;
-                        let request = Request::new(rest.parse().unwrap());
+                        let (slices, shape) = Slices::split(rest).unwrap();
+                        let request = Request::new(shape.parse().unwrap()).with_slices(slices);
                         Change::submit(job, request.with_flags(Flags::NO_WAIT))
                     }
                     "release" => Change::Release {
@@ -275,11 +278,13 @@ fn spaces_and_capitals_around_an_x_change_nothing() {
     let mut lab = None;
     let state = run(&mut lab, "start 0 1 first-fit,best-fit Mesh 16 X 8");
     assert_eq!(state["done"]["machine"], "mesh 16x8");
-    for (number, text) in (1..).zip(["4x3", "4 x 3", "4X3", " 4 X3 ", "4x 3"]) {
+    for (number, text) in (1..).zip(["4x3", "4 x 3", "4X3", " 4 X3 "]) {
         let state = run(&mut lab, &format!("request {text}"));
         let said = format!("job {number} asks for 4x3");
         assert_eq!(state["done"]["message"], said, "{text}");
     }
+    let gang = run(&mut lab, "request 2X 4 x 3");
+    assert_eq!(gang["done"]["message"], "job 5 asks for 2x 4x3");
     for text in ["4 3", "4xx3", "x", "4 by 3"] {
         let reply = run(&mut lab, &format!("request {text}"));
         assert!(reply["failed"].is_string(), "{text}: {reply}");

@@ -570,7 +570,7 @@ impl<'b, B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'b, B, E, J> {
     /// Submits a job. The inner error is the reason for which the controller refuses it.
     fn submit(&mut self, number: u32) -> Result<Result<(), Refusal>, SimulationError> {
         let request = self.state.request(number);
-        if request.total() > self.state.machine.nodes() {
+        if request.processors > self.state.machine.nodes() {
             // There may be no shape with this number of processors, so the controller cannot be
             // asked.
             return Ok(Err(Refusal::NeverFits));

@@ -61,7 +61,8 @@ pub(crate) struct Served<'b> {
     #[serde(flatten)]
     pub(super) outcome: Outcome<'b>,
     /// Why a job waits: `faults`, `not-its-turn`, `too-few-free`, `ring-not-free`, `fragmented`,
-    /// `behind-reservation` or `untried`. Not if the controller does not say it.
+    /// `behind-reservation`, `untried`, `gang-incomplete` or `not-searched-to-the-end`. Not if the
+    /// controller does not say it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reason: Option<&'static str>,
 }

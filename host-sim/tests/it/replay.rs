@@ -52,6 +52,20 @@ alloc 23 4 4
     );
 }
 
+#[test]
+fn a_gang_waits_for_places_of_all_its_slices() {
+    let operations = "alloc 1 8 3\nalloc 2 3x 5x2\nfree 1\n";
+    let expected = r#"{"line":1,"op":"alloc","id":1,"granted":[{"x":0,"y":0,"w":8,"h":3}]}
+{"line":2,"op":"alloc","id":2,"waits":0,"reason":"gang-incomplete"}
+{"line":3,"op":"free","id":1,"released":24}
+{"line":3,"op":"grant","id":2,"granted":[{"x":0,"y":0,"w":5,"h":2},{"x":0,"y":2,"w":5,"h":2},{"x":0,"y":4,"w":5,"h":2}]}
+"#;
+    let options = "--mesh 8x8 --strategy ff --scheduler fcfs";
+    assert_eq!(replay(options, operations).good(), expected);
+    let map = replay(&format!("{options} --quiet --draw map"), operations).good();
+    assert!(map.contains("46.9 % busy, 34 free"), "{map}");
+}
+
 /// First come, first served: 3 would fit beside 1, but 2 is before it.
 #[test]
 fn with_a_scheduler_jobs_wait_and_are_granted_later() {
