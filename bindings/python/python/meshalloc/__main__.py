@@ -74,8 +74,8 @@ def _points(
         ours = {key: name for key, name in policies.items() if name in own}
         texts = given | {key: name for key, name in policies.items() if name not in own}
         for label, settings in _core.points(list(texts.items()), scenario):
-            policies = {key: own[name] for key, name in ours.items()}
-            results = Scenario(**json.loads(settings)).run(**policies, progress=progress)
+            functions: dict[str, Any] = {key: own[name] for key, name in ours.items()}
+            results = Scenario(**json.loads(settings)).run(**functions, progress=progress)
             for result in results:
                 result.update(ours)
             earlier = points.get(tuple(label))
