@@ -455,7 +455,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
             return Err(Refusal::TooFewFree);
         }
         if request.is_gang() {
-            let blocks = self.suppose().pausing(pause.copied()).gang(request);
+            let blocks = self.suppose().pausing(pause.copied()).gang(request, true);
             return blocks.map_err(|refusal| request.refusal_of(refusal));
         }
         self.occupancy.settle_for_search();

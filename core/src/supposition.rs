@@ -167,7 +167,7 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
         placing: Option<Placing<'_, '_>>,
     ) -> Result<Chain, Refusal> {
         if request.is_gang() {
-            return self.find_gang(request, placing.is_some());
+            return self.gang(request, placing.is_some());
         }
         let mut draft = Draft::new(self.pool, self.pause.as_ref(), self.occupancy);
         let mut site = Site::new(self.supposed);

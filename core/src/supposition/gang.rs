@@ -63,23 +63,20 @@ struct Placed {
 impl<S: Strategy> Supposition<'_, '_, S> {
     /// Why a gang whose demand is free gets no places here. `None` if it does.
     pub(crate) fn refusal_of_gang(&mut self, request: &Request) -> Option<Refusal> {
-        self.find_gang(request, false)
+        self.gang(request, false)
             .map(|blocks| self.pool.free(blocks))
             .err()
     }
 
-    /// The blocks of a gang whose demand is free, slice by slice. They are not occupied here.
+    /// The blocks of a gang whose demand is free, slice by slice. They are not occupied here. A
+    /// strategy may draw at random only for a gang that is to be granted.
     ///
     /// # Errors
     ///
     /// `Fragmented` if no slice has a place; `GangIncomplete`, `NotSearchedToTheEnd`, `TableFull`.
-    pub(crate) fn gang(&mut self, request: &Request) -> Result<Chain, Refusal> {
-        self.find_gang(request, true)
-    }
-
     // The board has one copy.
     #[inline(never)]
-    pub(crate) fn find_gang(
+    pub(crate) fn gang(
         &mut self,
         request: &Request,
         is_to_be_granted: bool,
