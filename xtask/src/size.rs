@@ -78,11 +78,11 @@ impl Contents {
         }
     }
 
-    /// The same with the feature `any-grid`.
-    fn with_any_grid(self) -> Contents {
+    /// The same with one more feature of the firmware.
+    fn with(self, feature: &str) -> Contents {
         Contents {
-            name: format!("{}+{ANY_GRID}", self.name),
-            features: self.features + ANY_GRID,
+            name: format!("{}+{feature}", self.name),
+            features: self.features + feature,
             ..self
         }
     }
@@ -155,6 +155,10 @@ const SERVE_ANY_GRID: [&str; 4] = [
     "least-expected-blocking",
 ];
 
+/// Features of the firmware whose flash and RAM the table shows beside an image without them.
+/// `reasons` and `replace` include `machine`.
+const MEASURED: [&str; 4] = ["gangs", "machine", "reasons", "replace"];
+
 /// All images.
 fn images() -> Vec<Contents> {
     // For a threshold long enough that jobs are bypassed.
@@ -169,7 +173,7 @@ fn images() -> Vec<Contents> {
     };
     let mut images: Vec<_> = features.iter().map(alone).collect();
     let on_any_grid = features.iter().filter(|it| SERVE_ANY_GRID.contains(it));
-    images.extend(on_any_grid.map(alone).map(Contents::with_any_grid));
+    images.extend(on_any_grid.map(alone).map(|image| image.with(ANY_GRID)));
     let schedulers = SchedulerKind::INFO.iter();
     let schedulers =
         schedulers.filter_map(|info| SchedulerKind::from_form(info.forms[0], NUMBER, NUMBER));
@@ -181,6 +185,8 @@ fn images() -> Vec<Contents> {
                 Contents::of(&name, &[STRATEGY], scheduler)
             }),
     );
+    let plain = || Contents::of(STRATEGY.name(), &[STRATEGY], SCHEDULER);
+    images.extend(MEASURED.map(|feature| plain().with(feature)));
     images.extend([
         Contents::of("sixteen", &StrategyKind::ALL[..FIRST], SCHEDULER),
         Contents::all("all", "default"),
