@@ -113,9 +113,9 @@ impl Layout {
     /// Calls `visit` with each word that a block touches and the block's bits in it, until `visit`
     /// returns false. Returns whether it reached the end. `visit` may get a word more than once,
     /// each time with other bits.
-    // The board has one copy for each caller.
-    #[cfg_attr(target_os = "none", inline)]
-    #[cfg_attr(not(target_os = "none"), inline(always))]
+    // The board and the page in the browser have one copy for each caller.
+    #[cfg_attr(any(target_os = "none", target_family = "wasm"), inline)]
+    #[cfg_attr(not(any(target_os = "none", target_family = "wasm")), inline(always))]
     pub(crate) fn words(&self, block: Block, mut visit: impl FnMut(usize, Word) -> bool) -> bool {
         if !self.is_plane {
             return self.words_of_row(block, &mut visit);

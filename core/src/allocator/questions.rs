@@ -112,12 +112,24 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         if request.is_gang() {
             return self.refusal_of_gang(request, pause).is_none();
         }
+        self.ask(request, pause).0
+    }
+
+    /// Whether the strategy finds a place for a request of one slice whose demand is free, and
+    /// whether that would be granted: there may be no room for its blocks.
+    // One copy for all questions.
+    #[inline(never)]
+    fn ask(
+        &mut self,
+        request: &Request,
+        pause: Option<&Pause<'_, 'm>>,
+    ) -> (bool, Result<(), Refusal>) {
         self.occupancy.settle_for_search();
         let mut draft = Draft::new(&mut self.pool, pause, &self.occupancy);
         let site = Site::new(&self.occupancy).asking();
-        let fits = self.strategy.propose(&site, request, &mut draft);
-        draft.discard();
-        fits
+        let found = self.strategy.propose(&site, request, &mut draft);
+        let blocks = draft.finish(found);
+        (found, blocks.map(|blocks| self.pool.free(blocks)))
     }
 
     /// Whether the request would be granted now; nothing changes.
@@ -145,13 +157,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         if request.is_gang() {
             return self.refusal_of_gang(request, pause).map_or(Ok(()), Err);
         }
-        self.occupancy.settle_for_search();
-        let mut draft = Draft::new(&mut self.pool, pause, &self.occupancy);
-        let site = Site::new(&self.occupancy).asking();
-        let found = self.strategy.propose(&site, request, &mut draft);
-        let blocks = draft.finish(found)?;
-        self.pool.free(blocks);
-        Ok(())
+        self.ask(request, pause).1
     }
 
     /// Why a request whose demand is free would not be granted now, unless there is just no room

@@ -119,9 +119,9 @@ macro_rules! strategies {
 
             /// The search of the strategy, which knows no rules: for one place, or for whatever
             /// the strategy itself writes into the draft.
-            // The board has one copy.
-            #[cfg_attr(target_os = "none", inline)]
-            #[cfg_attr(not(target_os = "none"), inline(always))]
+            // The board and the page in the browser have one copy.
+            #[cfg_attr(any(target_os = "none", target_family = "wasm"), inline)]
+            #[cfg_attr(not(any(target_os = "none", target_family = "wasm")), inline(always))]
             #[allow(unused, reason = "most parameters do not matter")]
             fn search(
                 &mut self,
@@ -273,9 +273,9 @@ impl Strategy for AnyStrategy<'_> {
         self.chosen_demand(grid, request)
     }
 
-    // The board has one copy.
-    #[cfg_attr(target_os = "none", inline)]
-    #[cfg_attr(not(target_os = "none"), inline(always))]
+    // The board and the page in the browser have one copy.
+    #[cfg_attr(any(target_os = "none", target_family = "wasm"), inline)]
+    #[cfg_attr(not(any(target_os = "none", target_family = "wasm")), inline(always))]
     fn propose(&mut self, site: &Site<'_>, request: &Request, draft: &mut Draft<'_, '_>) -> bool {
         if self.is_ruled(request) {
             return self.try_ruled(site, request, draft);
@@ -293,9 +293,9 @@ impl Strategy for AnyStrategy<'_> {
         with_kept!(&mut self.kept, kept => kept.arrived(workspace, request), else ());
     }
 
-    // The board has one copy.
-    #[cfg_attr(target_os = "none", inline)]
-    #[cfg_attr(not(target_os = "none"), inline(always))]
+    // The board and the page in the browser have one copy.
+    #[cfg_attr(any(target_os = "none", target_family = "wasm"), inline)]
+    #[cfg_attr(not(any(target_os = "none", target_family = "wasm")), inline(always))]
     fn changed(&mut self, occupancy: &Occupancy<'_>, event: OccupancyEvent, poll: &dyn Fn()) {
         let workspace = &mut self.workspace;
         with_kept!(
