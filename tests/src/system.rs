@@ -341,7 +341,8 @@ impl System {
             });
         }
         let never_waits = request.flags.contains(Flags::NO_WAIT);
-        let before = self.discipline;
+        let before = (self.discipline, self.reserved_with);
+        let reserved: Vec<_> = self.waiting.iter().map(|job| job.reserved.clone()).collect();
         let ahead = self.waiting.len();
         self.waiting.push(Job {
             id,
@@ -396,7 +397,10 @@ impl System {
             && never_waits
         {
             self.waiting.pop();
-            self.discipline = before;
+            (self.discipline, self.reserved_with) = before;
+            for (job, reserved) in self.waiting.iter_mut().zip(reserved) {
+                job.reserved = reserved;
+            }
             self.counts.refused += 1;
             return Err(refusal.into());
         }

@@ -138,7 +138,7 @@ fn settings_that_make_no_sense_are_errors() {
             "expected cubes or boxes, at least two in a row",
         ),
         (
-            "--failures node:10,10 --restart place",
+            "--failures node:10,10 --restart in-plase",
             "did you mean \"in-place\"?",
         ),
         (
