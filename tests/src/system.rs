@@ -342,7 +342,8 @@ impl System {
         }
         let never_waits = request.flags.contains(Flags::NO_WAIT);
         let before = (self.discipline, self.reserved_with);
-        let reserved: Vec<_> = self.waiting.iter().map(|job| job.reserved.clone()).collect();
+        let jobs = self.waiting.iter();
+        let reserved: Vec<_> = jobs.map(|job| job.reserved.clone()).collect();
         let ahead = self.waiting.len();
         self.waiting.push(Job {
             id,
