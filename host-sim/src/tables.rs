@@ -122,7 +122,7 @@ fn meaning(mark: Mark, result: &StrategyResult) -> Cow<'static, str> {
 
 /// What the marks on these results mean, a line each.
 pub(crate) fn legend<'r>(results: impl Iterator<Item = &'r StrategyResult>) -> Vec<String> {
-    // Of each mark the first result that has it.
+    // For each mark, the first result that has it.
     let mut used = [None; Mark::ALL.len()];
     for result in results {
         for (used, mark) in used.iter_mut().zip(Mark::ALL) {

@@ -432,9 +432,10 @@ impl System {
     fn replace(&mut self, id: JobId, grants: &mut Vec<ExpectedGrant>) -> Result<Outcome, Error> {
         let is_it = |job: &Job| job.id == id;
         let Some(at) = self.running.iter().position(is_it) else {
-            return Err(match self.waiting.iter().any(is_it) {
-                true => Error::NothingToReplace,
-                false => Error::UnknownJob,
+            return Err(if self.waiting.iter().any(is_it) {
+                Error::NothingToReplace
+            } else {
+                Error::UnknownJob
             });
         };
         let (grid, faulty) = (self.grid().clone(), self.faulty.clone());

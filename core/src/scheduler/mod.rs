@@ -96,7 +96,8 @@ pub trait Scheduler {
     -> Option<Try>;
 
     /// Whether this job, which has just arrived and never waits, may try at all. Called before
-    /// [`Scheduler::first`]; a refusal of the job does not undo what it has changed.
+    /// [`Scheduler::first`], and if the job is refused once more at the time before it, so that
+    /// reservations are those of that time. The data of the scheduler are then as they were before.
     fn may_try_only<S: Strategy>(&mut self, _world: &mut World<'_, '_, S>, _job: Slot) -> bool {
         true
     }

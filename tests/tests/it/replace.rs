@@ -105,10 +105,12 @@ fn trial(configuration: Configuration, gets: Gets, seed: u64) -> (u32, u32) {
                     Gets::Box { turns } => has_place((w, h), turns, &may_take),
                     Gets::Anything => left >= wanted,
                 };
-                match fits {
-                    true => Ok(Outcome::Done),
-                    false if left < wanted => Err(Refusal::TooFewFree.into()),
-                    false => Err(Refusal::Fragmented.into()),
+                if fits {
+                    Ok(Outcome::Done)
+                } else if left < wanted {
+                    Err(Refusal::TooFewFree.into())
+                } else {
+                    Err(Refusal::Fragmented.into())
                 }
             }
         };

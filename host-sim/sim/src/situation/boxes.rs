@@ -10,7 +10,7 @@ impl Situation<'_> {
     /// Who holds each processor, by number.
     pub(super) fn owners(&self) -> Vec<Owner> {
         let machine = &self.configuration.machine;
-        let mut owners = vec![Owner::Nobody; machine.nodes() as usize];
+        let mut owners = vec![Owner::Free; machine.nodes() as usize];
         for (at, job) in self.running.iter().enumerate() {
             for node in job.blocks.iter().flat_map(|&block| nodes(machine, block)) {
                 owners[node.0 as usize] = Owner::Job(at);
@@ -25,7 +25,7 @@ impl Situation<'_> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
-    Nobody,
+    Free,
     /// Also if a job holds it.
     Faulty,
     /// The job at this place of [`Situation::running`].

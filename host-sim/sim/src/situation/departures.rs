@@ -172,7 +172,7 @@ impl Situation<'_> {
                 let most = best.as_ref().map_or(usize::MAX, BTreeSet::len);
                 let mut met = BTreeSet::new();
                 let is_better = nodes(machine, block).all(|node| match owners[node.0 as usize] {
-                    Owner::Nobody => true,
+                    Owner::Free => true,
                     Owner::Faulty => false,
                     Owner::Job(at) => {
                         met.insert(at);

@@ -102,7 +102,7 @@ impl Situation<'_> {
         // Otherwise a box of the named sides is given wherever it is free.
         let is_checked = self.description.is_some() || given != request.shape.area();
         let owners = self.owners();
-        let is_free = |node: meshalloc::NodeId| owners[node.0 as usize] == Owner::Nobody;
+        let is_free = |node: meshalloc::NodeId| owners[node.0 as usize] == Owner::Free;
         let free = all.iter().flat_map(|extents| boxes(machine, extents));
         let free = free.filter(|&block| nodes(machine, block).all(is_free));
         let given = free.filter(|&block| !is_checked || twin.gives(block));

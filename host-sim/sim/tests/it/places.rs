@@ -21,16 +21,14 @@ fn idle<'d>(
     description: Option<&'d Description>,
     faulty: Vec<NodeId>,
 ) -> Situation<'d> {
+    let configuration = Configuration {
+        machine,
+        strategy,
+        scheduler: ANY_MAY_TRY,
+    };
     Situation {
-        configuration: Configuration {
-            machine,
-            strategy,
-            scheduler: ANY_MAY_TRY,
-        },
-        description,
-        running: Vec::new(),
-        waiting: Vec::new(),
         faulty,
+        ..Situation::idle(configuration, description)
     }
 }
 
