@@ -66,7 +66,7 @@ pub(crate) struct PlaceArgs {
 enum Command {
     /// What the controller is, what it serves, and how much of it is in use
     Info,
-    /// Serve this machine; refused while a job waits or runs
+    /// Set the machine that the controller serves; not while a job waits or runs
     Configure {
         /// The machine, such as 16x16, a mesh, or "torus 8x8x8"
         machine: String,
@@ -94,7 +94,7 @@ enum Command {
         #[arg(long, value_name = "TIME", value_parser = milliseconds)]
         lease: Option<NonZeroU64>,
     },
-    /// Release a job, which gives its processors back or waits no more
+    /// Release a running job, or withdraw one that waits
     Release {
         /// Its name
         job: u32,
@@ -127,7 +127,7 @@ enum Command {
         /// Its name [default: all jobs that wait]
         job: Option<u32>,
     },
-    /// Say whether a shape fits now, how often and in how many places, and what fits at most
+    /// Say how many jobs of a shape fit now, in how many places, and the largest that fits
     Fits {
         /// The shape, or chips=N; after 3x for three slices [default: each legal shape, if the
         /// machine lists them]
@@ -400,7 +400,7 @@ impl Device<'_> {
             (Change::Submit { job, .. }, Ok(Outcome::Done)) => self.waits(*job)?,
             (Change::Release { job }, Ok(Outcome::Released { processors })) => {
                 let text = match processors {
-                    0 => format!("job {} waits no more", job.0),
+                    0 => format!("job {} was withdrawn", job.0),
                     _ => format!(
                         "job {} gave back {}",
                         job.0,

@@ -68,7 +68,7 @@ impl Takes for SaturationArgs {
                  [default: 100]",
             ),
             "jobs" => arg.help(
-                "Jobs in one replication, also those that are not measured [default: 40000]",
+                "Jobs in one replication, with those before measuring begins [default: 40000]",
             ),
             "shape" => arg.help(
                 "The rule that turns a number of processors into a shape, with --processors: \

@@ -125,7 +125,7 @@ fn a_trace_is_run_as_the_log_with_the_same_jobs() {
     let line = "run --mesh 8x8 --strategy ff,naive --log log.swf -o two-jobs.csv";
     host_sim_in(folder.path(), line).good();
     let refused = host_sim_in(folder.path(), &format!("{again} --log two-jobs.csv"));
-    let expected = "the jobs are of several runs (expected those of one strategy";
+    let expected = "the jobs are of several runs (expected those of one, as `run` writes them";
     assert!(
         refused.code == Some(2) && refused.stderr.contains(expected),
         "{refused}"

@@ -132,7 +132,8 @@ impl Resolved {
         };
         let them = if count == 1 { "it" } else { "them" };
         let reason = format!(
-            "{} (`mix`): {} can never be placed{by} ({shapes}); `mix-drop` leaves {them} out",
+            "{} (`mix`): {} can never be placed{by} on this machine ({shapes}; expected another \
+             machine, or `mix-drop`, which leaves {them} out)",
             mix.replace('`', "'"),
             counted(count, "shape"),
         );
@@ -217,6 +218,13 @@ impl Scenario {
                 &["kill-at-estimate", "estimates"],
                 "`kill-at-estimate` requires jobs with estimates, and `estimates` is none",
             ));
+        }
+        if let Some(backlog) = settings.backlog.filter(|backlog| jobs <= backlog.get()) {
+            let reason = format!(
+                "`jobs`: {jobs} jobs do not keep a `backlog` of {backlog} (expected more jobs than \
+                 always wait)"
+            );
+            return Err(SettingError::new(&["jobs", "backlog"], reason));
         }
         let plan = Experiment {
             machine,
