@@ -21,15 +21,15 @@ use crate::jobs::JobTable;
 use crate::machine::Description;
 use crate::node::NodeId;
 use crate::occupancy::Occupancy;
-use crate::outlook::{Placing, held_by};
+use crate::outlook::held_by;
 use crate::pause::Pause;
 use crate::pool::{BlockPool, Chain, Link, NONE, cells_in_use};
 use crate::request::Request;
 use crate::storage::{AllocatorMemory, Processors};
 use crate::strategy::Contiguity;
 use crate::strategy::{
-    AnyStrategy, OccupancyEvent, Room, ServedStrategy, Site, Strategy, StrategyKind, check,
-    demand_on,
+    AnyStrategy, OccupancyEvent, Purpose, Room, ServedStrategy, Site, Strategy, StrategyKind,
+    check, demand_on,
 };
 
 /// Gives processors of one machine away and takes them back.
@@ -430,7 +430,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
             self.check_present(request, demand, None)?;
         }
         self.strategy.arrived(request);
-        self.find(request, demand, None, None)
+        self.find(request, demand, Purpose::Grant(None), None)
     }
 
     /// Takes what the strategy has found: at least one block.
@@ -440,29 +440,28 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         self.tickets.issue(blocks.head())
     }
 
-    /// Searches for the blocks of a request that has arrived and whose demand is known. `placing`
-    /// is the job that it belongs to, if any.
+    /// Searches for the blocks of a request whose demand is known.
     // The board has one copy.
     #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(crate) fn find(
         &mut self,
         request: &Request,
         demand: u32,
-        placing: Option<Placing<'_, 'm>>,
+        purpose: Purpose<'_, 'm>,
         pause: Option<&Pause<'_, 'm>>,
     ) -> Result<Chain, Refusal> {
         if demand > self.occupancy.free() {
             return Err(Refusal::TooFewFree);
         }
-        if request.is_gang() {
-            let blocks = self.suppose().pausing(pause.copied()).gang(request, true);
-            return blocks.map_err(|refusal| request.refusal_of(refusal));
-        }
-        self.occupancy.settle_for_search();
-        let mut draft = Draft::new(&mut self.pool, pause, &self.occupancy);
-        let site = Site::new(&self.occupancy).seeing(&self.occupancy, placing);
-        let found = self.strategy.propose(&site, request, &mut draft);
-        let blocks = draft.finish(found);
+        let blocks = if request.is_gang() {
+            let mut supposition = self.suppose().pausing(pause.copied());
+            supposition.propose(request, purpose)
+        } else {
+            self.occupancy.settle_for_search();
+            let draft = Draft::new(&mut self.pool, pause, &self.occupancy);
+            let site = Site::new(&self.occupancy, &self.occupancy, purpose);
+            site.ask(&mut self.strategy, request, draft)
+        };
         blocks.map_err(|refusal| request.refusal_of(refusal))
     }
 
@@ -508,12 +507,19 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     pub(crate) fn give_back(&mut self, mut head: Link, pause: Option<&Pause<'_, 'm>>) -> u32 {
         let mut processors = 0;
         while let Some(block) = self.pool.pop(&mut head) {
-            processors += self.occupancy.give_back(block);
-            let poll = || Pause::poll(pause, &self.occupancy, &self.pool);
-            poll();
-            let event = OccupancyEvent::Released(block);
-            self.strategy.changed(&self.occupancy, event, &poll);
+            processors += self.give_back_block(block, pause);
         }
+        processors
+    }
+
+    /// Makes the processors of a block free, except the faulty ones. Returns how many it has.
+    #[inline(always)]
+    fn give_back_block(&mut self, block: Block, pause: Option<&Pause<'_, 'm>>) -> u32 {
+        let processors = self.occupancy.give_back(block);
+        let poll = || Pause::poll(pause, &self.occupancy, &self.pool);
+        poll();
+        let event = OccupancyEvent::Released(block);
+        self.strategy.changed(&self.occupancy, event, &poll);
         processors
     }
 

@@ -17,7 +17,7 @@
 //! S. Chen and others, "Toward Co-adapting Machine Learning Job Shape and Cluster Topology",
 //! arXiv:2510.03891, for folding.
 
-use super::{DESCRIBED_MAX, Description, Extents, SliceRule, padded, volume};
+use super::{DESCRIBED_MAX, Description, Extents, SliceRule, padded, touched, volume};
 use crate::grid::next_order;
 use crate::grid::{Grid, Shape};
 use crate::request::{Flags, Request};
@@ -295,9 +295,7 @@ impl Trials<'_> {
     fn next_candidate(&mut self) -> bool {
         let n = self.n;
         let cubes = |sides: &Extents| match (self.folds, self.cube) {
-            (true, Some(cube)) => sides.iter().zip(cube).fold(1_u32, |cubes, (side, of)| {
-                cubes.saturating_mul(side.div_ceil(*of).into())
-            }),
+            (true, Some(cube)) => touched(sides, cube),
             _ => 0,
         };
         let mut next = None;

@@ -12,6 +12,7 @@
 //! with Hardware Support for Embeddings", ISCA 2023, section 2, for cubes and rings; the vendors'
 //! configuration pages (2023 to 2026) for the legal shapes of [`Description::preset`].
 
+mod cubes;
 mod forms;
 mod hole;
 mod largest;
@@ -23,10 +24,11 @@ mod ranks;
 mod rule;
 mod slice;
 
+pub(crate) use cubes::Cubes;
 pub(crate) use forms::{Layouts, demanded_rings, may_turn};
 pub use hole::{HOLES_MAX, Hole};
 pub(crate) use largest::largest_box;
-pub(crate) use parts::parts;
+pub(crate) use parts::{parts, touched};
 pub use placement::{PLACEMENTS_MAX, Placement};
 pub use ranks::Ranks;
 pub use rule::SliceRule;

@@ -167,13 +167,5 @@ fn free_beside(
         start: beside,
         len: 1,
     };
-    let busy = occupancy.busy_rows();
-    let mut free = 0;
-    occupancy
-        .layout()
-        .words(block_of(grid, arcs), |word, bits| {
-            free += (!busy[word] & bits).count_ones();
-            true
-        });
-    free
+    occupancy.free_in(block_of(grid, arcs))
 }

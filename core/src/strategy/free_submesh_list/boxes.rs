@@ -6,11 +6,11 @@ use crate::grid::each_order;
 use crate::grid::{Block, Grid, Tuple};
 use crate::occupancy::Occupancy;
 use crate::search::arcs::{Arc, Arcs, Side, area, block_of, for_each_corner, left_without};
-use crate::search::boxes::First;
 use crate::search::columns::Scratch;
 use crate::search::maximal::Planes;
-use crate::search::shapes::{AnyOrder, Shapes, padded};
+use crate::search::shapes::{AnyOrder, padded};
 use crate::search::steps::Rule;
+use crate::strategy::contiguous::first_in;
 use crate::strategy::{Draft, Request, Workspace};
 
 /// The place for a request. The list is made unless `len` says that it is there. Where no box of
@@ -55,13 +55,8 @@ pub(super) fn place(
     match best.found {
         Some(found) => Some(block_of(grid, best.arcs(&found.place))),
         None => {
-            let mut pick = First {
-                occupancy,
-                rule,
-                scratch: Scratch::Blank(workspace.words),
-                draft,
-            };
-            AnyOrder.find(grid, request, &mut pick)
+            let scratch = Scratch::Blank(workspace.words);
+            first_in(occupancy, rule, scratch, request, draft, AnyOrder)
         }
     }
 }
