@@ -21,6 +21,7 @@ mod rows;
 pub(crate) mod shapes;
 pub(crate) mod staircase;
 pub(crate) mod steps;
+pub(crate) mod submeshes;
 pub(crate) mod surroundings;
 pub(crate) mod tree;
 pub(crate) mod unmarked;

@@ -8,8 +8,8 @@ use crate::outlook::Placing;
 use crate::pause::Pause;
 use crate::pool::Chain;
 use crate::request::Request;
-use crate::search::rectangles::for_each_maximal;
 use crate::search::steps::for_each_corner;
+use crate::search::submeshes::for_each_maximal;
 use crate::strategy::{Purpose, Strategy};
 use crate::supposition::Supposition;
 

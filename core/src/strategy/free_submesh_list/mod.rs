@@ -143,9 +143,9 @@ use crate::grid::{ANY_GRID, Block, Grid};
 use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;
 use crate::search::columns::Scratch;
-use crate::search::rectangles::{fits_somewhere, for_each_maximal};
 use crate::search::shapes::AnyOrder;
 use crate::search::steps::has_room;
+use crate::search::submeshes::{fits_somewhere, for_each_maximal};
 use crate::word::runs;
 
 pub(super) mod boxes;
