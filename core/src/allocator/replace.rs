@@ -1,6 +1,7 @@
 //! Other processors for an allocation that holds faulty ones.
 
-use super::{Allocator, check_supposed, enough};
+use super::Allocator;
+use super::checks::check_supposed;
 use crate::draft::Draft;
 use crate::error::Refusal;
 use crate::grid::Block;
@@ -44,13 +45,9 @@ impl<'m, S: ServedStrategy> Allocator<'m, S> {
         if S::IS_CHECKED {
             // Which of two overlapping blocks was free is not known.
             let proposed = self.pool.iter(blocks);
-            let checked = check_supposed(&mut self.supposed, |_| false, proposed);
             let wanted = request.total();
-            if let Err(illegal) = checked.and_then(|processors| enough(processors, wanted)) {
-                self.pool.free(blocks);
-                self.illegal.get_or_insert(illegal);
-                return Err(Refusal::Fragmented);
-            }
+            let checked = check_supposed(&mut self.supposed, |_| false, proposed, wanted);
+            self.let_pass(blocks, checked)?;
         }
         Ok(blocks)
     }
