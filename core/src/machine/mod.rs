@@ -37,7 +37,7 @@ pub use slice::Slice;
 use core::fmt;
 
 pub use crate::grid::DESCRIBED_MAX;
-use crate::grid::{Block, Grid, Shape, next_order};
+use crate::grid::{Block, Grid, Shape, any_order};
 use crate::texts::texts;
 
 /// The most shapes in [`Description::shapes`].
@@ -468,18 +468,15 @@ impl Description {
         };
         let mut align = self.align;
         if self.rotate && !is_apt(&align) {
-            let n = self.grid.dimensions();
             let mut order = align;
-            order[..n].sort_unstable();
-            loop {
-                if is_apt(&order) {
-                    align = order;
-                    break;
+            any_order(&mut order[..self.grid.dimensions()], &mut |host| {
+                let host = padded(host);
+                let is_found = is_apt(&host);
+                if is_found {
+                    align = host;
                 }
-                if !next_order(&mut order[..n]) {
-                    break;
-                }
-            }
+                is_found
+            });
         }
         core::array::from_fn(|at| align[at].min(sides[at]))
     }

@@ -2,7 +2,6 @@
 
 pub(crate) mod aligned;
 mod along_axis;
-pub(crate) mod arcs;
 pub(crate) mod boxes;
 pub(crate) mod busy_sides;
 pub(crate) mod columns;

@@ -142,16 +142,8 @@ fn first_fit_in_words(
         let mut row = top;
         while alive && row > seen {
             row -= 1;
-            let busy_row = &busy[words(row)];
-            if LONG_WORDS && row + 1 < top && busy_row.iter().eq(&busy[words(row + 1)]) {
-                // Rows through the same blocks are alike; the AND does not change. (For ranges that
-                // may overlap, an image would need a copy of 1.5 KB.)
-                let (row, above) = starts[row * stride..].split_at_mut(stride);
-                row.copy_from_slice(&above[..stride]);
-                continue;
-            }
             let starts = &mut starts[words(row)];
-            complement(busy_row, starts);
+            complement(&busy[words(row)], starts);
             runs.reduce(starts);
             alive = and_row(acc, above, starts);
         }

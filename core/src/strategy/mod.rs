@@ -96,10 +96,10 @@ pub trait Strategy {
     /// at [`OccupancyEvent::SuppositionEnded`].
     fn propose(&mut self, site: &Site<'_>, request: &Request, draft: &mut Draft<'_, '_>) -> bool;
 
-    /// The boxes in which it looks for a slice of the request, if it surely finds one wherever such
-    /// a box is free and may begin, and gives nothing else. Calls `visit` with each of them: its
-    /// sides by dimension, and at multiples of what it begins. Returns whether that is so; without
-    /// it no search for the slices of a gang can say that there are no places.
+    /// Calls `visit` with each box in which the strategy looks for a slice of the request. Returns
+    /// whether the strategy surely finds a slice wherever such a box is free and may begin, and
+    /// gives no other slices. If it returns false, no search for the slices of a gang can say that
+    /// there are no places.
     fn each_box(&self, _grid: &Grid, _request: &Request, _visit: &mut dyn FnMut(BoxForm)) -> bool {
         false
     }
