@@ -5,11 +5,10 @@ use crate::draft::Draft;
 use crate::error::Refusal;
 use crate::grid::Block;
 use crate::occupancy::Occupancy;
-use crate::outlook::Placing;
 use crate::pause::Pause;
 use crate::pool::{BlockPool, Chain};
 use crate::request::Request;
-use crate::strategy::{AnyStrategy, OccupancyEvent, Site, Strategy, demand_on};
+use crate::strategy::{AnyStrategy, OccupancyEvent, Purpose, Site, Strategy, demand_on};
 
 mod gang;
 
@@ -129,62 +128,60 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
 
     /// [`Supposition::fits`] for a request whose demand is known.
     pub(crate) fn fits_demand(&mut self, request: &Request, demand: u32) -> bool {
-        if demand > self.free() {
-            return false;
-        }
-        if request.is_gang() {
-            // If there is no room for the blocks now, there may be when the jobs have ended that
-            // gave them back here.
-            let refusal = self.refusal_of_gang(request);
-            return refusal.is_none_or(|refusal| refusal == Refusal::TableFull);
-        }
-        let mut draft = Draft::new(self.pool, self.pause.as_ref(), self.occupancy);
-        // The bitmap was made, and the search may be one that has no pauses.
-        draft.poll();
-        let site = Site::new(self.supposed).asking();
-        let fits = self.strategy.propose(&site, request, &mut draft);
-        draft.discard();
-        self.end();
-        fits
+        // If there is no room for the blocks now, there may be when the jobs have ended that gave
+        // them back here.
+        let answer = self.answer(request, demand);
+        matches!(answer, Ok(()) | Err(Refusal::TableFull))
     }
 
     /// Whether a request whose demand is known may fit: [`Supposition::fits_demand`], or the search
     /// for its slices was not completed.
     pub(crate) fn may_fit(&mut self, request: &Request, demand: u32) -> bool {
-        if !request.is_gang() {
-            return self.fits_demand(request, demand);
-        }
-        let is_open =
-            |refusal| matches!(refusal, Refusal::TableFull | Refusal::NotSearchedToTheEnd);
-        demand <= self.free() && self.refusal_of_gang(request).is_none_or(is_open)
+        let answer = self.answer(request, demand);
+        let is_open = matches!(answer, Err(Refusal::NotSearchedToTheEnd));
+        is_open || matches!(answer, Ok(()) | Err(Refusal::TableFull))
     }
 
-    /// Lets the strategy search here for a request whose demand is free, with an outlook on jobs if
-    /// it is to start now. The strategy's own data stay as they were.
+    /// Whether there are places for a request whose demand is known.
+    fn answer(&mut self, request: &Request, demand: u32) -> Result<(), Refusal> {
+        if demand > self.free() {
+            return Err(Refusal::TooFewFree);
+        }
+        let blocks = self.propose(request, Purpose::Question)?;
+        self.pool.free(blocks);
+        Ok(())
+    }
+
+    /// Lets the strategy search here for a request whose demand is free. The strategy's own data
+    /// stay as they were.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Site::ask`]; for a gang also those of its search.
     pub(crate) fn propose(
         &mut self,
         request: &Request,
-        placing: Option<Placing<'_, '_>>,
+        purpose: Purpose<'_, '_>,
     ) -> Result<Chain, Refusal> {
-        if request.is_gang() {
-            return self.gang(request, placing.is_some());
-        }
-        let mut draft = Draft::new(self.pool, self.pause.as_ref(), self.occupancy);
-        let mut site = Site::new(self.supposed);
-        if placing.is_some() {
-            site = site.seeing(self.occupancy, placing);
-        }
-        let found = self.strategy.propose(&site, request, &mut draft);
-        let blocks = draft.finish(found);
-        self.end();
+        // The bitmap was made, and the search may be one that has no pauses.
+        self.poll();
+        let blocks = if request.is_gang() {
+            self.gang(request, purpose)
+        } else {
+            self.slice(request, purpose)
+        };
+        // The strategy returns to the machine's own occupancy.
+        let event = OccupancyEvent::SuppositionEnded;
+        let poll = || Pause::poll(self.pause.as_ref(), self.occupancy, self.pool);
+        self.strategy.changed(self.occupancy, event, &poll);
         blocks
     }
 
-    /// Returns the strategy to the machine's own occupancy.
-    fn end(&mut self) {
-        let poll = || Pause::poll(self.pause.as_ref(), self.occupancy, self.pool);
-        self.strategy
-            .changed(self.occupancy, OccupancyEvent::SuppositionEnded, &poll);
+    /// The blocks of one slice.
+    fn slice(&mut self, request: &Request, purpose: Purpose<'_, '_>) -> Result<Chain, Refusal> {
+        let draft = Draft::new(self.pool, self.pause.as_ref(), self.occupancy);
+        let site = Site::new(self.supposed, self.occupancy, purpose);
+        site.ask(self.strategy, request, draft)
     }
 
     pub(crate) fn poll(&self) {
@@ -202,7 +199,7 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
         if demand.ok()? > self.free() {
             return None;
         }
-        let blocks = self.propose(request, None).ok()?;
+        let blocks = self.propose(request, Purpose::Place).ok()?;
         let only = match blocks.len() {
             1 => self.pool.iter(blocks).next(),
             _ => None,

@@ -7,7 +7,7 @@ use crate::machine::{Description, Layouts, SliceRule, largest_box};
 use crate::message::LargestReport;
 use crate::pause::Pause;
 use crate::request::Request;
-use crate::strategy::{Contiguity, Site, Strategy};
+use crate::strategy::{Contiguity, Purpose, Strategy};
 use crate::supposition::Supposition;
 
 impl<'m> Allocator<'m> {
@@ -106,30 +106,12 @@ impl<'m, S: Strategy> Allocator<'m, S> {
 
     /// [`Allocator::fits`] in a search that may pause.
     pub(crate) fn would_fit(&mut self, request: &Request, pause: Option<&Pause<'_, 'm>>) -> bool {
-        if !matches!(self.demand(request), Ok(demand) if demand <= self.occupancy.free()) {
-            return false;
+        match self.attempt_with(request, pause) {
+            Ok(()) => true,
+            // The slices of a gang may have no places either.
+            Err(Refusal::TableFull) => !request.is_gang(),
+            Err(_) => false,
         }
-        if request.is_gang() {
-            return self.refusal_of_gang(request, pause).is_none();
-        }
-        self.ask(request, pause).0
-    }
-
-    /// Whether the strategy finds a place for a request of one slice whose demand is free, and
-    /// whether that would be granted: there may be no room for its blocks.
-    // One copy for all questions.
-    #[inline(never)]
-    fn ask(
-        &mut self,
-        request: &Request,
-        pause: Option<&Pause<'_, 'm>>,
-    ) -> (bool, Result<(), Refusal>) {
-        self.occupancy.settle_for_search();
-        let mut draft = Draft::new(&mut self.pool, pause, &self.occupancy);
-        let site = Site::new(&self.occupancy).asking();
-        let found = self.strategy.propose(&site, request, &mut draft);
-        let blocks = draft.finish(found);
-        (found, blocks.map(|blocks| self.pool.free(blocks)))
     }
 
     /// Whether the request would be granted now; nothing changes.
@@ -146,45 +128,28 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     }
 
     /// [`Allocator::attempt`] in a search that may pause.
+    // One copy for all questions.
+    #[inline(never)]
     pub(crate) fn attempt_with(
         &mut self,
         request: &Request,
         pause: Option<&Pause<'_, 'm>>,
     ) -> Result<(), Refusal> {
-        if self.demand(request)? > self.occupancy.free() {
-            return Err(Refusal::TooFewFree);
-        }
-        if request.is_gang() {
-            return self.refusal_of_gang(request, pause).map_or(Ok(()), Err);
-        }
-        self.ask(request, pause).1
+        let demand = self.demand(request)?;
+        let blocks = self.find(request, demand, Purpose::Question, pause)?;
+        self.pool.free(blocks);
+        Ok(())
     }
 
-    /// Why a request whose demand is free would not be granted now, unless there is just no room
-    /// for its blocks; `None` if it would.
+    /// Why a request would not be granted now, unless there is just no room for its blocks; `None`
+    /// if it would.
     pub(crate) fn refusal(
         &mut self,
         request: &Request,
         pause: Option<&Pause<'_, 'm>>,
     ) -> Option<Refusal> {
-        if request.is_gang() {
-            let refusal = self.refusal_of_gang(request, pause);
-            return refusal.filter(|&refusal| refusal != Refusal::TableFull);
-        }
-        (!self.would_fit(request, pause)).then(|| request.refusal_without_place())
-    }
-
-    /// Why a gang whose demand is free would not be granted now; `None` if it would.
-    fn refusal_of_gang(
-        &mut self,
-        request: &Request,
-        pause: Option<&Pause<'_, 'm>>,
-    ) -> Option<Refusal> {
-        let refusal = self
-            .suppose()
-            .pausing(pause.copied())
-            .refusal_of_gang(request);
-        refusal.map(|refusal| request.refusal_of(refusal))
+        let refusal = self.attempt_with(request, pause).err();
+        refusal.filter(|&refusal| refusal != Refusal::TableFull)
     }
 
     /// A supposition: what if blocks were given back or others occupied? It begins with the present

@@ -1,14 +1,15 @@
 //! Other processors for an allocation that holds faulty ones.
 
-use super::{Allocator, check_supposed, enough};
+use super::Allocator;
+use super::checks::check_supposed;
 use crate::draft::Draft;
 use crate::error::Refusal;
-use crate::grid::{Block, Grid};
-use crate::machine::{Description, Extents};
+use crate::grid::Block;
+use crate::machine::Cubes;
 use crate::pause::Pause;
 use crate::pool::Chain;
 use crate::request::Request;
-use crate::strategy::{Contiguity, MachineCubes, OccupancyEvent, ServedStrategy};
+use crate::strategy::{Contiguity, Purpose, ServedStrategy};
 
 impl<'m, S: ServedStrategy> Allocator<'m, S> {
     /// Blocks for a request that holds these ones, some of whose processors are faulty. They may
@@ -39,18 +40,14 @@ impl<'m, S: ServedStrategy> Allocator<'m, S> {
             return Err(Refusal::TooFewFree);
         }
         let blocks = supposition
-            .propose(request, None)
+            .propose(request, Purpose::Place)
             .map_err(|refusal| request.refusal_of(refusal))?;
         if S::IS_CHECKED {
             // Which of two overlapping blocks was free is not known.
             let proposed = self.pool.iter(blocks);
-            let checked = check_supposed(&mut self.supposed, |_| false, proposed);
             let wanted = request.total();
-            if let Err(illegal) = checked.and_then(|processors| enough(processors, wanted)) {
-                self.pool.free(blocks);
-                self.illegal.get_or_insert(illegal);
-                return Err(Refusal::Fragmented);
-            }
+            let checked = check_supposed(&mut self.supposed, |_| false, proposed, wanted);
+            self.let_pass(blocks, checked)?;
         }
         Ok(blocks)
     }
@@ -69,12 +66,7 @@ impl<'m, S: ServedStrategy> Allocator<'m, S> {
         old: Chain,
         pause: Option<&Pause<'_, 'm>>,
     ) -> Option<Result<Chain, Refusal>> {
-        let description: &Description = self.strategy.description()?;
-        let cubes = Cubes {
-            grid: *description.grid(),
-            sides: *description.cube_extents()?,
-            count: MachineCubes::of(description)?.count as u32,
-        };
+        let cubes = Cubes::of(self.strategy.description()?)?;
         if self.strategy.facts().holds != Contiguity::Parts {
             return None;
         }
@@ -95,7 +87,7 @@ impl<'m, S: ServedStrategy> Allocator<'m, S> {
             let mut best: Option<(u32, Block)> = None;
             for cube in 0..cubes.count {
                 draft.poll();
-                let other = cubes.in_cube(block, cube);
+                let other = cubes.moved(block, cube);
                 if self.supposed.is_free(other) {
                     let free = self.occupancy.free_in(cubes.around(other));
                     if best.is_none_or(|(least, _)| free < least) {
@@ -122,40 +114,13 @@ impl<'m, S: ServedStrategy> Allocator<'m, S> {
         new: Chain,
         pause: Option<&Pause<'_, 'm>>,
     ) -> u32 {
-        for block in self.pool.iter(old) {
-            self.occupancy.give_back(block);
-            let poll = || Pause::poll(pause, &self.occupancy, &self.pool);
-            poll();
-            let event = OccupancyEvent::Released(block);
-            self.strategy.changed(&self.occupancy, event, &poll);
+        let mut rest = old.head();
+        while let Some((block, next)) = self.pool.step(rest) {
+            rest = next;
+            self.give_back_block(block, pause);
         }
         self.take(new, pause);
         let grid = self.occupancy.grid();
         self.pool.iter(new).map(|block| grid.area(block)).sum()
-    }
-}
-
-/// The cubes of a machine, numbered with dimension 0 fastest.
-struct Cubes {
-    grid: Grid,
-    sides: Extents,
-    count: u32,
-}
-
-impl Cubes {
-    /// The block at the same place in the cube of this number.
-    fn in_cube(&self, block: Block, cube: u32) -> Block {
-        let start = self.grid.start(block).numbers();
-        let extent = self.grid.extent(block).numbers();
-        let mut origin = MachineCubes::origin(&self.grid, &self.sides, cube);
-        let start = |at| origin(at) + u32::from(start[at] % self.sides[at]);
-        self.grid.encode(start, |at| extent[at].into())
-    }
-
-    /// The cube that has this block.
-    fn around(&self, block: Block) -> Block {
-        let start = self.grid.start(block).numbers();
-        let start = |at: usize| u32::from(start[at] - start[at] % self.sides[at]);
-        self.grid.encode(start, |at| self.sides[at].into())
     }
 }

@@ -8,10 +8,10 @@ use super::saved_leases::SavedLease;
 use super::state::SavedRunning;
 use crate::checkpoint::{NUMBERS_MAX, item_len};
 use crate::jobs::{JobSlot, Leases};
+use crate::machine::Cubes;
 use crate::message::Change;
 use crate::request::{JobId, Request, Ticks};
 use crate::scheduler::{SchedulerKind, ServedScheduler};
-use crate::strategy::MachineCubes;
 use crate::strategy::{Contiguity, ServedStrategy};
 
 /// The longest time, the most attempts, and the most later events that the bound covers.
@@ -149,7 +149,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
     /// The number of cubes of the machine, if its description has some.
     fn cubes(&self) -> Option<u32> {
         let description = self.strategy().description()?;
-        Some(MachineCubes::of(description)?.count as u32)
+        Some(Cubes::of(description)?.count)
     }
 
     /// Whether blocks may be reserved for jobs that wait, not just a number of processors.

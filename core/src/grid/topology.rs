@@ -1,5 +1,6 @@
 //! The machine: [`Grid`].
 
+use super::arc::{Arc, Side};
 use super::block::Block;
 use super::limits::{DIMENSIONS_MAX, MESH_SIDE_MAX, NODES_MAX};
 use super::shape::Shape;
@@ -135,6 +136,15 @@ impl Grid {
     #[inline]
     pub const fn wraps(&self, dimension: usize) -> bool {
         self.wraps >> dimension & 1 == 1
+    }
+
+    /// One dimension.
+    #[inline]
+    pub(crate) const fn along(&self, dimension: usize) -> Side {
+        Side {
+            len: self.side(dimension),
+            wraps: self.wraps(dimension),
+        }
     }
 
     /// Whether coordinates are written with the highest dimension first. That is so for a machine
@@ -319,28 +329,38 @@ impl Grid {
         })
     }
 
+    /// The arcs of a block of this grid, dimension 0 first.
+    #[inline]
+    pub(super) fn arcs(&self, block: Block) -> impl Iterator<Item = Arc> + '_ {
+        self.spans(block).map(|(start, extent)| Arc {
+            start: start as u16,
+            len: extent as u16,
+        })
+    }
+
     /// The start of a block in each dimension, dimension 0 first.
     pub fn start(&self, block: Block) -> Tuple {
-        let mut spans = self.spans(block);
-        // There is a span for each dimension.
+        let mut arcs = self.arcs(block);
+        // There is one for each dimension.
         Tuple::new(self.dimensions(), |_| {
-            spans.next().map_or(0, |(start, _)| start as u16)
+            arcs.next().map_or(0, |arc| arc.start)
         })
     }
 
     /// The extents of a block, dimension 0 first.
     pub fn extent(&self, block: Block) -> Tuple {
-        let mut spans = self.spans(block);
-        Tuple::new(self.dimensions(), |_| {
-            spans.next().map_or(0, |(_, extent)| extent as u16)
-        })
+        let mut arcs = self.arcs(block);
+        Tuple::new(self.dimensions(), |_| arcs.next().map_or(0, |arc| arc.len))
     }
 
     /// The number of processors of a block.
     pub fn area(&self, block: Block) -> u32 {
         // A block from outside need not be within the grid, so the product may overflow.
-        let extents = self.spans(block).map(|(_, extent)| extent);
-        extents.fold(1, u32::saturating_mul)
+        let mut area: u32 = 1;
+        for (_, extent) in self.spans(block) {
+            area = area.saturating_mul(extent);
+        }
+        area
     }
 
     /// Whether the block is within the grid. A block that was received on a line need not be.
@@ -413,13 +433,13 @@ impl Grid {
     /// Whether the block holds the processor `node`.
     pub fn holds(&self, block: Block, node: NodeId) -> bool {
         let mut rest = node.0;
-        let mut both = self.spans(block).zip(self.sides());
+        let mut arcs = self.arcs(block).enumerate();
         node.0 < self.nodes()
-            && both.all(|((start, extent), &side)| {
-                let side = u32::from(side);
-                let at = rest % side;
-                rest /= side;
-                (at + side).wrapping_sub(start) % side < extent
+            && arcs.all(|(at, arc)| {
+                let side = self.along(at);
+                let start = (rest % u32::from(side.len)) as u16;
+                rest /= u32::from(side.len);
+                side.covers(arc, Arc { start, len: 1 })
             })
     }
 
@@ -434,34 +454,8 @@ impl Grid {
     ///     b          b b . . . . . .
     /// ```
     pub fn overlap(&self, one: Block, other: Block) -> bool {
-        let (mut ours, mut theirs) = (one.start_code(), other.start_code());
-        let (mut our_extents, mut their_extents) = (one.extent_code(), other.extent_code());
-        // Decodes the fields itself, since callers compare thousands of blocks.
-        for (at, &side) in self.sides().iter().enumerate() {
-            let bits = self.field(at);
-            let next = |code: &mut u32| {
-                let field = *code & ((1 << bits) - 1);
-                *code >>= bits;
-                field
-            };
-            let (a, b) = (next(&mut ours), next(&mut theirs));
-            let a_extent = next(&mut our_extents) + self.less();
-            let b_extent = next(&mut their_extents) + self.less();
-            let ahead = if a <= b {
-                b - a
-            } else {
-                (b + u32::from(side)).wrapping_sub(a)
-            };
-            let behind = if b <= a {
-                a - b
-            } else {
-                (a + u32::from(side)).wrapping_sub(b)
-            };
-            if ahead >= a_extent && behind >= b_extent {
-                return false;
-            }
-        }
-        true
+        let mut both = self.arcs(one).zip(self.arcs(other)).enumerate();
+        both.all(|(at, (one, other))| self.along(at).meet(one, other))
     }
 
     /// Three numbers that identify a block of this grid, for a hash of decisions. On a

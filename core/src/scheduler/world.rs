@@ -9,7 +9,7 @@ use crate::outlook::Placing;
 use crate::pause::{Pause, Pauses};
 use crate::pool::Chain;
 use crate::request::{Request, Ticks};
-use crate::strategy::{AnyStrategy, ServedStrategy, Strategy};
+use crate::strategy::{AnyStrategy, Purpose, ServedStrategy, Strategy};
 use crate::view::Status;
 
 /// Everything by which a scheduler decides: the waiting and running jobs, the machine, the time,
@@ -87,8 +87,12 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
     pub(super) fn find(&mut self, job: Slot) -> Result<Chain, Refusal> {
         let (placing, request, demand) = placing(self.jobs, job, self.now, 0);
         let pause = Pause::with_jobs(self.pauses, self.jobs);
-        self.allocator
-            .find(request, demand, Some(placing), pause.as_ref())
+        self.allocator.find(
+            request,
+            demand,
+            Purpose::Grant(Some(placing)),
+            pause.as_ref(),
+        )
     }
 }
 

@@ -40,7 +40,7 @@ use crate::grid::{Block, Grid};
 use crate::node::NodeId;
 use crate::pool::{Chain, NONE};
 use crate::request::Request;
-use crate::strategy::{BoxForm, Site, Strategy, demand_on};
+use crate::strategy::{BoxForm, Purpose, Strategy, demand_on};
 
 /// The most slices for which sets of places are searched.
 const SLICES_MAX: usize = 32;
@@ -61,32 +61,36 @@ struct Placed {
 }
 
 impl<S: Strategy> Supposition<'_, '_, S> {
-    /// Why a gang whose demand is free gets no places here. `None` if it does.
-    pub(crate) fn refusal_of_gang(&mut self, request: &Request) -> Option<Refusal> {
-        self.gang(request, false)
-            .map(|blocks| self.pool.free(blocks))
-            .err()
-    }
-
-    /// The blocks of a gang whose demand is free, slice by slice. They are not occupied here. A
-    /// strategy may draw at random only for a gang that is to be granted.
+    /// The blocks of a gang whose demand is free, slice by slice. They are not occupied here.
     ///
     /// # Errors
     ///
     /// `Fragmented` if no slice has a place; `GangIncomplete`, `NotSearchedToTheEnd`, `TableFull`.
     // The board has one copy.
     #[inline(never)]
-    pub(crate) fn gang(
+    pub(super) fn gang(
         &mut self,
         request: &Request,
-        is_to_be_granted: bool,
+        purpose: Purpose<'_, '_>,
     ) -> Result<Chain, Refusal> {
+        // A question needs places, too: later slices stand where the earlier ones leave room.
+        let purpose = if let Purpose::Grant(_) = purpose {
+            Purpose::Slice
+        } else {
+            Purpose::Place
+        };
         let slice = request.one_slice();
         let demand = demand_on(self.strategy, self.supposed.grid(), &slice)?;
         let (mut blocks, mut placed) = ((Chain::EMPTY, NONE), 0);
         let mut refusal = None;
         while placed < request.slices() && refusal.is_none() {
-            match self.next_slice(&slice, demand, is_to_be_granted) {
+            // Earlier slices may have taken more than the least.
+            let next = if demand > self.free() {
+                Err(Refusal::Fragmented)
+            } else {
+                self.slice(&slice, purpose)
+            };
+            match next {
                 Ok(more) => {
                     for block in self.pool.iter(more) {
                         self.supposed.occupy(block);
@@ -98,7 +102,6 @@ impl<S: Strategy> Supposition<'_, '_, S> {
                 Err(reason) => refusal = Some(reason),
             }
         }
-        self.end();
         for block in self.pool.iter(blocks.0) {
             self.supposed.leave(block);
             self.poll();
@@ -119,26 +122,6 @@ impl<S: Strategy> Supposition<'_, '_, S> {
             }
             other => Err(other),
         }
-    }
-
-    /// The blocks of one more slice.
-    fn next_slice(
-        &mut self,
-        slice: &Request,
-        demand: u32,
-        is_to_be_granted: bool,
-    ) -> Result<Chain, Refusal> {
-        // Earlier slices may have taken more than the least.
-        if demand > self.free() {
-            return Err(Refusal::Fragmented);
-        }
-        let mut draft = Draft::new(self.pool, self.pause.as_ref(), self.occupancy);
-        let mut site = Site::new(self.supposed);
-        if is_to_be_granted {
-            site = site.of_gang();
-        }
-        let found = self.strategy.propose(&site, slice, &mut draft);
-        draft.finish(found)
     }
 
     /// Searches sets of places for this many slices, whose processors are free.

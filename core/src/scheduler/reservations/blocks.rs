@@ -8,9 +8,9 @@ use crate::outlook::Placing;
 use crate::pause::Pause;
 use crate::pool::Chain;
 use crate::request::Request;
-use crate::search::rectangles::for_each_maximal;
 use crate::search::steps::for_each_corner;
-use crate::strategy::Strategy;
+use crate::search::submeshes::for_each_maximal;
+use crate::strategy::{Purpose, Strategy};
 use crate::supposition::Supposition;
 
 impl<S: Strategy> Supposition<'_, '_, S> {
@@ -30,7 +30,7 @@ impl<S: Strategy> Supposition<'_, '_, S> {
         if demand > self.free() {
             return Err(Refusal::Reserved);
         }
-        let blocks = self.propose(request, Some(placing));
+        let blocks = self.propose(request, Purpose::Grant(Some(placing)));
         blocks.map_err(|refusal| match refusal {
             Refusal::NotSearchedToTheEnd => refusal,
             _ => Refusal::Reserved,
@@ -53,7 +53,7 @@ impl<S: Strategy> Supposition<'_, '_, S> {
         if let Some(block) = self.corner(request, given_back) {
             return Some(Reserved::Block(block));
         }
-        let chain = match self.propose(request, None) {
+        let chain = match self.propose(request, Purpose::Place) {
             Ok(chain) => chain,
             // The pool has no room for its blocks: reserve the whole machine.
             Err(Refusal::TableFull) => {
