@@ -26,8 +26,8 @@ pub(crate) struct Options {
     /// Make only the archive for this Rust target
     #[arg(long, value_name = "TRIPLE")]
     target: Option<String>,
-    /// The strategies and schedulers in it, separated by commas, `machine` for pods and `gangs` for
-    /// requests of several slices; without this option all
+    /// The strategies and schedulers in it, separated by commas, `machine` for pods, `gangs` for
+    /// requests of several slices and `priorities`; without this option all
     #[arg(
         long,
         value_name = "NAME,...",
@@ -91,7 +91,7 @@ fn archive(target: &str, only: &[String]) -> Result<PathBuf> {
     let mut features = vec![];
     if !only.is_empty() {
         let names = only.iter().map(|name| match &**name {
-            "machine" | "gangs" => name.clone(),
+            "machine" | "gangs" | "priorities" => name.clone(),
             name => {
                 let strategy = StrategyKind::ALL.iter().find(|kind| kind.name() == name);
                 let feature = strategy.map_or(name, |kind| kind.info().feature);

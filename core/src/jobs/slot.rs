@@ -121,6 +121,11 @@ impl JobSlot {
         self.submitted
     }
 
+    /// Since when it stands in the queue, with its head start.
+    pub(super) fn queued_since(&self) -> i128 {
+        self.request.class.since(self.submitted)
+    }
+
     /// The time of its grant; 0 while it waits.
     pub const fn granted_at(&self) -> Ticks {
         match self.state {
