@@ -87,7 +87,8 @@ impl<'a, 'm> View<'a, 'm> {
     /// last one it has read reads each exactly once.
     ///
     /// A grant is there as long as its job runs. The latest
-    /// [`LEASES_ENDED_MAX`](crate::jobs::LEASES_ENDED_MAX) ends of leases are there.
+    /// [`LEASES_ENDED_MAX`](crate::jobs::LEASES_ENDED_MAX) ends of leases are there, counted with
+    /// the preemptions of jobs.
     ///
     /// # Time complexity
     ///
@@ -100,7 +101,7 @@ impl<'a, 'm> View<'a, 'm> {
         };
         let grants = self.jobs.granted_since(number).filter_map(event);
         let mut grants = grants.peekable();
-        let mut ends = self.jobs.leases_ended_since(number).peekable();
+        let mut ends = self.jobs.ended_since(number).peekable();
         iter::from_fn(move || {
             if Leases::BUILT {
                 let grant = grants.peek();
@@ -111,7 +112,7 @@ impl<'a, 'm> View<'a, 'm> {
                         job: ended.job,
                         at: ended.at,
                         processors: ended.processors,
-                        what: EventKind::LeaseEnded,
+                        what: ended.kind(),
                     });
                 }
             }

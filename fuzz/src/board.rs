@@ -105,7 +105,17 @@ pub(crate) fn likely(bytes: &mut Bytes<'_>) -> Ask {
             Change::submit(job, request)
         }
         4 | 5 => Change::Release { job },
-        6 => Change::Replace { job },
+        6 => match bytes.below(2) {
+            0 => Change::Replace { job },
+            _ => {
+                let victims = [bytes.byte(), bytes.byte()].map(|byte| JobId(u32::from(byte) % 16));
+                let count = bytes.below(3);
+                Change::Preempt {
+                    job,
+                    victims: Victims::new(&victims[..count]).unwrap_or_default(),
+                }
+            }
+        },
         7 => Change::MarkFaulty {
             block: some_block(bytes),
         },

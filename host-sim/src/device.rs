@@ -28,6 +28,7 @@ use meshalloc_sim::wording::counted;
 use meshalloc_sim::workload::TimeUnit;
 
 mod answers;
+mod preempt;
 
 /// The pause between two questions for events.
 const FOLLOW_EVERY: Duration = Duration::from_millis(200);
@@ -121,6 +122,20 @@ enum Command {
     Replace {
         /// Its name
         job: u32,
+    },
+    /// Make room for a job that waits: running jobs of lower priority wait again
+    ///
+    /// Chosen are jobs that may be preempted, after whose departure it fits, and whose work so far
+    /// is the least.
+    Preempt {
+        /// Its name
+        job: u32,
+        /// Name these jobs, and preempt them only after this time, if it still waits then
+        #[arg(long, value_name = "TIME", value_parser = milliseconds)]
+        grace: Option<NonZeroU64>,
+        /// Only name these jobs
+        #[arg(long)]
+        dry_run: bool,
     },
     /// Say why a job waits, and which jobs have to end before it fits
     Why {
@@ -302,6 +317,11 @@ impl Device<'_> {
                 self.change(&change)
             }
             Command::Replace { job } => self.replace(JobId(*job)),
+            Command::Preempt {
+                job,
+                grace,
+                dry_run,
+            } => self.preempt(JobId(*job), *grace, *dry_run),
             Command::Reset => self.change(&Change::Reset),
             Command::Jobs => self.jobs(),
             Command::Map => self.map(),
@@ -385,6 +405,11 @@ impl Device<'_> {
 
     /// Has a change carried out, and prints its outcome and the grants that follow from it.
     fn change(&mut self, change: &Change) -> Result<(), Failure> {
+        self.try_change(change)?.map_err(|error| refused(&error))
+    }
+
+    /// The same, but prints nothing of an error of the controller.
+    fn try_change(&mut self, change: &Change) -> Result<Result<(), Error>, Failure> {
         let mut happened = Vec::new();
         let outcome = self.line.client.call(change, None, &mut |event, blocks| {
             happened.push((*event, blocks.to_vec()));
@@ -425,14 +450,14 @@ impl Device<'_> {
                 self.print(&text, &object)?;
             }
             // The event says more.
-            (Change::Replace { .. }, Ok(_)) => {}
+            (Change::Replace { .. } | Change::Preempt { .. }, Ok(_)) => {}
             (_, Ok(_)) => self.print("done", &json!({"done": true}))?,
-            (_, Err(error)) => return Err(refused(&error)),
+            (_, Err(error)) => return Ok(Err(error)),
         }
         for (event, blocks) in happened {
             self.event(&event, &blocks)?;
         }
-        Ok(())
+        Ok(Ok(()))
     }
 
     /// Has a job get other processors, and prints which takes the place of which.
@@ -496,12 +521,19 @@ impl Device<'_> {
                     "granted",
                 )
             }
-            _ => (format!("the lease of job {job} has ended"), "lease-ended"),
+            EventKind::LeaseEnded => (format!("the lease of job {job} has ended"), "lease-ended"),
+            EventKind::Preempted { by } => (
+                format!("job {job} waits again: its processors are for job {by}"),
+                "preempted",
+            ),
         };
-        let object = json!({
+        let mut object = json!({
             "job": job, "event": what, "number": event.number, "at": at,
             "processors": processors, "blocks": places,
         });
+        if let EventKind::Preempted { by } = event.what {
+            object["by"] = by.0.into();
+        }
         self.print(&text, &object)
     }
 

@@ -198,7 +198,7 @@ struct Replay<'f> {
 }
 
 fn is_grant_of(event: &Event, job: JobId) -> bool {
-    event.job == job && event.what != EventKind::LeaseEnded
+    event.job == job && matches!(event.what, EventKind::Granted { .. })
 }
 
 /// Why a job waits, if the controller says it: boards may lack that.

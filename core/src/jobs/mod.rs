@@ -28,7 +28,7 @@ mod state;
 use crate::pool::Link;
 pub use leases::LEASES_ENDED_MAX;
 use leases::LeaseEnd;
-pub(crate) use leases::{LeaseEnded, Leases};
+pub(crate) use leases::{Ended, Leases};
 pub use slot::JobSlot;
 pub(crate) use slot::Reserved;
 use slot::{GrantNumber, State};

@@ -76,6 +76,10 @@ pub(crate) fn longest_client_messages() -> Vec<ClientMessage> {
         }),
         Change::Release { job },
         Change::Replace { job },
+        Change::Preempt {
+            job,
+            victims: Victims::new(&[job; VICTIMS_MAX]).expect("at most so many"),
+        },
         Change::MarkFaulty {
             block: longest_block(),
         },

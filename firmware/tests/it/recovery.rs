@@ -337,7 +337,7 @@ fn some_command(random: &mut Random) -> Change {
         request
     };
     let ticks = random.below(300) as u64;
-    match random.below(22) {
+    match random.below(24) {
         0..8 => Change::submit(job, request),
         8..10 => Change::Submit {
             job,
@@ -353,6 +353,7 @@ fn some_command(random: &mut Random) -> Change {
         17 => Change::MarkFaulty { block },
         18 => Change::ClearFaulty { block },
         19 | 20 => Change::Replace { job },
+        21 | 22 => preempt(random),
         _ => Change::Configure(first_fit()),
     }
 }

@@ -142,6 +142,13 @@ pub(crate) fn client_messages() -> Vec<(String, ClientMessage)> {
         ("end lease", command(Change::EndLease { job })),
         ("replace", command(Change::Replace { job })),
         (
+            "preempt jobs 7 and 8",
+            command(Change::Preempt {
+                job,
+                victims: Victims::new(&[JobId(7), JobId(8)]).expect("at most 8"),
+            }),
+        ),
+        (
             "submit with an estimate",
             command(Change::submit(job, request(&[4, 3]).with_estimate(300))),
         ),
@@ -555,6 +562,8 @@ fn errors() -> Vec<Error> {
         },
         Error::NotLegal { nearest: [None; 2] },
         Error::NothingToReplace,
+        Error::NotWaiting,
+        Error::NoVictim { job: JobId(7) },
     ]);
     errors
 }

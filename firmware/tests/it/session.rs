@@ -187,7 +187,8 @@ fn commands(random: &mut Random, count: usize, kind: Kind) -> Vec<Command> {
                     ticks: NonZeroU64::new(random.below(200) as u64),
                 },
                 53 => Change::EndLease { job: JobId(job) },
-                54..=57 => Change::Replace { job: JobId(job) },
+                54 | 55 => Change::Replace { job: JobId(job) },
+                56..=60 => preempt(random),
                 _ => Change::submit(JobId(job), some_request(random, kind)),
             })
         })
