@@ -28,6 +28,7 @@ mod allocator;
 #[cfg(feature = "restore")]
 mod checkpoint;
 pub mod checksum;
+mod class;
 pub mod controller;
 mod cube;
 mod delegate;
@@ -68,6 +69,7 @@ pub use allocator::Allocator;
 pub use allocator::RestoringAllocator;
 #[cfg(feature = "restore")]
 pub use checkpoint::{PART_MAX, RestoreError, SaveError};
+pub use class::Class;
 #[cfg(feature = "restore")]
 pub use controller::Restoring;
 pub use controller::{Commit, Controller};

@@ -3,14 +3,15 @@
 use core::fmt;
 use core::num::NonZeroU64;
 
+use crate::class::Class;
 use crate::grid::Shape;
 use crate::mesh::Sides;
 use crate::slices::Slices;
 use crate::wire::wire;
 
-#[cfg(all(feature = "serde", feature = "gangs"))]
+#[cfg(all(feature = "serde", any(feature = "gangs", feature = "priorities")))]
 mod sent;
-#[cfg(all(feature = "serde", feature = "gangs"))]
+#[cfg(all(feature = "serde", any(feature = "gangs", feature = "priorities")))]
 use sent::Sent;
 
 /// A point in time or a duration, in ticks. The caller chooses the length of a tick: the simulator
@@ -99,7 +100,10 @@ wire! {
     /// whether a strategy gives a job exactly this number or the whole shape. A *gang* asks for
     /// several slices of this shape and number.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-    #[cfg_attr(all(feature = "serde", feature = "gangs"), serde(into = "Sent", from = "Sent"))]
+    #[cfg_attr(
+        all(feature = "serde", any(feature = "gangs", feature = "priorities")),
+        serde(into = "Sent", from = "Sent")
+    )]
     pub struct Request {
         /// The extents.
         pub shape: Shape,
@@ -109,8 +113,17 @@ wire! {
         /// How it may be served.
         pub flags: Flags,
         /// How many slices it asks for, all or none; [`Slices::ONE`] unless it is a gang.
-        #[cfg_attr(all(feature = "serde", not(feature = "gangs")), serde(skip))]
+        #[cfg_attr(
+            all(feature = "serde", not(any(feature = "gangs", feature = "priorities"))),
+            serde(skip)
+        )]
         pub slices: Slices,
+        /// How urgent it is; [`Class::DEFAULT`] unless it has a priority or is preemptible.
+        #[cfg_attr(
+            all(feature = "serde", not(any(feature = "gangs", feature = "priorities"))),
+            serde(skip)
+        )]
+        pub class: Class,
         /// The estimated time for which the job will hold its processors, in ticks. A job without
         /// an estimate counts as one that never ends. A job that runs longer than its estimate
         /// keeps its processors.
@@ -134,6 +147,7 @@ impl Request {
             processors: shape.area(),
             flags: Flags::empty(),
             slices: Slices::ONE,
+            class: Class::DEFAULT,
             estimate: None,
         }
     }
@@ -195,6 +209,13 @@ impl Request {
     #[must_use]
     pub const fn with_slices(mut self, slices: Slices) -> Self {
         self.slices = slices;
+        self
+    }
+
+    /// The same request of this class.
+    #[must_use]
+    pub const fn with_class(mut self, class: Class) -> Self {
+        self.class = class;
         self
     }
 

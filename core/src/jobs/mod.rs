@@ -1,8 +1,8 @@
 //! The waiting and running jobs: [`JobTable`] and [`Queue`].
 //!
 //! One table has all jobs. Each used slot is in exactly one of three lists: the wait queue in the
-//! order of arrivals, the running jobs in the order of their grants, and the free slots. An index
-//! finds the slot of a job by its name.
+//! order of arrivals less priorities, the running jobs in the order of their grants, and the free
+//! slots. An index finds the slot of a job by its name.
 //!
 //! ```text
 //!   slot       0     1     2     3     4     5      slots from `fresh` on were never used
@@ -14,6 +14,7 @@
 
 use core::fmt;
 
+use crate::class::Class;
 use crate::error::Refusal;
 use crate::pool::{Chain, NONE};
 use crate::request::{JobId, Request, Ticks};
@@ -93,6 +94,17 @@ impl List {
             next => slots[next as usize].prev = prev,
         }
         self.len -= 1;
+    }
+
+    /// The first job of the end of the queue that stands there for a shorter time than this one;
+    /// `NONE` if there is none.
+    fn overtaken(&self, slots: &[JobSlot], slot: Link) -> Link {
+        let since = slots[slot as usize].queued_since();
+        let (mut next, mut at) = (NONE, self.tail);
+        while at != NONE && slots[at as usize].queued_since() > since {
+            (next, at) = (at, slots[at as usize].prev);
+        }
+        next
     }
 
     fn iter<'a>(&self, slots: &'a [JobSlot]) -> impl Iterator<Item = Slot> + use<'a> {
@@ -277,7 +289,12 @@ impl<'m> JobTable<'m> {
         self.free == NONE && self.fresh == self.slots.len()
     }
 
-    /// Adds a job to the end of the wait queue. Its name goes to this cell.
+    /// Adds a job to the wait queue: to the end, or before the jobs that its priority overtakes.
+    /// Its name goes to this cell.
+    ///
+    /// # Time complexity
+    ///
+    /// O(jobs that it overtakes).
     ///
     /// # Errors
     ///
@@ -303,7 +320,12 @@ impl<'m> JobTable<'m> {
             return Err(Refusal::TableFull);
         };
         slots[slot as usize] = JobSlot::waiting(id, *request, demand, now);
-        self.waiting.push_back(slots, slot);
+        if Class::BUILT {
+            let next = self.waiting.overtaken(slots, slot);
+            self.waiting.insert(slots, slot, next);
+        } else {
+            self.waiting.push_back(slots, slot);
+        }
         // The cell exists: at most half of the index is in use.
         self.index[cell] = slot;
         Ok(Slot(slot))
@@ -357,14 +379,14 @@ impl<'m> JobTable<'m> {
         };
     }
 
-    /// Makes a running job a waiting one, at its place in the order of submission; of jobs that
-    /// were submitted at one time the lesser name is first. Returns its allocation.
+    /// Makes a running job a waiting one, at its place in the queue; of jobs that stand there since
+    /// one time the lesser name is first. Returns its allocation.
     ///
     /// # Time complexity
     ///
     /// O(queue).
     pub(crate) fn requeue(&mut self, slot: Slot, demand: u32) -> Chain {
-        let key = |job: &JobSlot| (job.submitted, job.id);
+        let key = |job: &JobSlot| (job.queued_since(), job.id);
         let job = self.get(slot);
         let (blocks, own) = (job.blocks(), key(job));
         let later = self.queue().slots().find(|&at| key(self.get(at)) > own);
@@ -483,7 +505,8 @@ impl<'m> JobTable<'m> {
     }
 }
 
-/// The wait queue as a scheduler sees it, in the order of arrivals.
+/// The wait queue as a scheduler sees it, in the order of arrivals less priorities
+/// ([`Class`](crate::Class)).
 #[derive(Clone, Copy)]
 pub struct Queue<'a> {
     slots: &'a [JobSlot],
@@ -491,7 +514,7 @@ pub struct Queue<'a> {
 }
 
 impl<'a> Queue<'a> {
-    /// The job that arrived first.
+    /// The first job.
     #[inline]
     pub fn head(&self) -> Option<Slot> {
         (self.list.head != NONE).then_some(Slot(self.list.head))
@@ -509,7 +532,7 @@ impl<'a> Queue<'a> {
         &self.slots[slot.0 as usize]
     }
 
-    /// The waiting jobs, in the order of their arrival.
+    /// The waiting jobs, in the order of the queue.
     pub fn slots(&self) -> impl Iterator<Item = Slot> + use<'a> {
         self.list.iter(self.slots)
     }
@@ -522,6 +545,18 @@ impl<'a> Queue<'a> {
     /// Whether no job waits.
     pub const fn is_empty(&self) -> bool {
         self.list.len == 0
+    }
+
+    /// Whether a job waits before others.
+    #[inline]
+    pub(crate) fn is_before_others(&self, slot: Slot) -> bool {
+        let job = self.get(slot);
+        !job.is_free() && !job.is_running() && self.next(slot).is_some()
+    }
+
+    /// The number of jobs after this one. O(these jobs).
+    pub(crate) fn behind(&self, slot: Slot) -> u32 {
+        core::iter::successors(self.next(slot), |&other| self.next(other)).count() as u32
     }
 
     /// The number of jobs before this one. O(queue).

@@ -1,12 +1,17 @@
-//! The form of a request on the wire: [`Sent`]. A request of one slice has the bytes that it has
-//! in a build without gangs.
+//! The form of a request on the wire: [`Sent`]. A request of one slice and of the default class has
+//! the bytes that it has in a build without gangs and priorities.
 
-use core::num::{NonZeroU16, NonZeroU64};
+#[cfg(feature = "gangs")]
+use core::num::NonZeroU16;
+use core::num::NonZeroU64;
 
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::{Flags, Request};
+use crate::class::Class;
 use crate::grid::Shape;
+#[cfg(feature = "priorities")]
+use crate::request::Ticks;
 use crate::slices::Slices;
 
 /// A request as it is sent.
@@ -18,13 +23,72 @@ pub(super) struct Sent {
     estimate: Estimate,
 }
 
-/// An optional estimate, with the number of slices if there are several.
+/// An optional estimate, with the number of slices if there are several, and with the class if it
+/// is not the default.
 #[derive(Deserialize)]
 enum Estimate {
     Unknown,
     Known(NonZeroU64),
-    /// The slices after the first.
-    OfGang(NonZeroU16, Option<NonZeroU64>),
+    OfGang(Further, Option<NonZeroU64>),
+    #[cfg(feature = "priorities")]
+    OfClass(Option<Further>, Option<NonZeroU64>, SentClass),
+}
+
+/// The number of slices after the first; none in a build without gangs.
+#[cfg(feature = "gangs")]
+type Further = NonZeroU16;
+
+#[cfg(not(feature = "gangs"))]
+#[derive(Clone, Copy, Serialize, Deserialize)]
+enum Further {}
+
+#[cfg(feature = "gangs")]
+const fn further(slices: Slices) -> Option<Further> {
+    NonZeroU16::new((slices.get() - 1) as u16)
+}
+
+#[cfg(not(feature = "gangs"))]
+const fn further(_slices: Slices) -> Option<Further> {
+    None
+}
+
+#[cfg(feature = "gangs")]
+fn slices(further: Option<Further>) -> Slices {
+    let further = further.map_or(0, |further| u32::from(further.get()));
+    Slices::new(further + 1).unwrap_or(Slices::ONE)
+}
+
+#[cfg(not(feature = "gangs"))]
+const fn slices(_further: Option<Further>) -> Slices {
+    Slices::ONE
+}
+
+/// A class that is not the default, with its priority.
+#[cfg(feature = "priorities")]
+#[derive(Clone, Copy, Serialize, Deserialize)]
+enum SentClass {
+    NotPreemptible(NonZeroU64),
+    Preemptible(Ticks),
+}
+
+#[cfg(feature = "priorities")]
+impl SentClass {
+    /// `None` for the default class.
+    fn of(class: Class) -> Option<SentClass> {
+        if class.is_preemptible() {
+            Some(SentClass::Preemptible(class.priority()))
+        } else {
+            NonZeroU64::new(class.priority()).map(SentClass::NotPreemptible)
+        }
+    }
+
+    fn class(self) -> Class {
+        let class = match self {
+            SentClass::NotPreemptible(priority) => Class::new(priority.get(), false),
+            SentClass::Preemptible(priority) => Class::new(priority, true),
+        };
+        class.unwrap_or_default()
+    }
 }
 
 impl Serialize for Estimate {
@@ -37,38 +101,56 @@ impl Serialize for Estimate {
                 let both = &(further, ticks);
                 serializer.serialize_newtype_variant("Estimate", 2, "OfGang", both)
             }
+            #[cfg(feature = "priorities")]
+            Estimate::OfClass(further, ticks, class) => {
+                let all = &(further, ticks, class);
+                serializer.serialize_newtype_variant("Estimate", 3, "OfClass", all)
+            }
+        }
+    }
+}
+
+impl Estimate {
+    fn of(request: &Request) -> Estimate {
+        let further = further(request.slices);
+        #[cfg(feature = "priorities")]
+        if let Some(class) = SentClass::of(request.class) {
+            return Estimate::OfClass(further, request.estimate, class);
+        }
+        match (further, request.estimate) {
+            (Some(further), estimate) => Estimate::OfGang(further, estimate),
+            (None, Some(ticks)) => Estimate::Known(ticks),
+            (None, None) => Estimate::Unknown,
         }
     }
 }
 
 impl From<Request> for Sent {
     fn from(request: Request) -> Sent {
-        let further = NonZeroU16::new((request.slices() - 1) as u16);
         Sent {
             shape: request.shape,
             processors: request.processors,
             flags: request.flags,
-            estimate: match (further, request.estimate) {
-                (Some(further), estimate) => Estimate::OfGang(further, estimate),
-                (None, Some(ticks)) => Estimate::Known(ticks),
-                (None, None) => Estimate::Unknown,
-            },
+            estimate: Estimate::of(&request),
         }
     }
 }
 
 impl From<Sent> for Request {
     fn from(sent: Sent) -> Request {
-        let (further, estimate) = match sent.estimate {
-            Estimate::Unknown => (0, None),
-            Estimate::Known(ticks) => (0, Some(ticks)),
-            Estimate::OfGang(further, ticks) => (further.get(), ticks),
+        let (further, estimate, class) = match sent.estimate {
+            Estimate::Unknown => (None, None, Class::DEFAULT),
+            Estimate::Known(ticks) => (None, Some(ticks), Class::DEFAULT),
+            Estimate::OfGang(further, ticks) => (Some(further), ticks, Class::DEFAULT),
+            #[cfg(feature = "priorities")]
+            Estimate::OfClass(further, ticks, class) => (further, ticks, class.class()),
         };
         Request {
             shape: sent.shape,
             processors: sent.processors,
             flags: sent.flags,
-            slices: Slices::new(u32::from(further) + 1).unwrap_or(Slices::ONE),
+            slices: slices(further),
+            class,
             estimate,
         }
     }

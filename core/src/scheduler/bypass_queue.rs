@@ -80,8 +80,7 @@ impl Scheduler for BypassQueue {
             return attempt.following.map(Try::Freely);
         }
         self.head_tries = false;
-        let waited = world.now.saturating_sub(head.submitted());
-        if waited < self.threshold {
+        if head.queued_for(world.now) < self.threshold {
             attempt.following.map(Try::Freely)
         } else {
             None

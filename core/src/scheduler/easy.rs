@@ -20,9 +20,9 @@
 //! it starts only where it overlaps no reserved block.
 //!
 //! Reservations are made anew after every departure. At an arrival they are made anew only if they
-//! could change: since the first one was made a job has started, or a processor has become faulty
-//! or was repaired, or a running job has used up its estimate. Otherwise only the new job tries,
-//! since all others would be refused again.
+//! could change: the new job goes before others by its priority; or since the first one was made a
+//! job has started, or a processor has become faulty or was repaired, or a running job has used up
+//! its estimate. Otherwise only the new job tries, since all others would be refused again.
 //!
 //! # No starvation
 //!
@@ -108,7 +108,8 @@
 use super::{Attempt, Scheduler, Trigger, Try, World};
 #[cfg(feature = "restore")]
 use crate::checkpoint::{Reader, RestoreError, Writer};
-use crate::jobs::{JobSlot, Slot};
+use crate::class::Class;
+use crate::jobs::{JobSlot, Queue, Slot};
 use crate::request::Flags;
 use crate::strategy::Strategy;
 
@@ -141,6 +142,12 @@ impl Easy {
     }
 }
 
+/// Whether a job that has just arrived goes before others, which must not hold reservations while
+/// it tries.
+fn overtakes(queue: Queue<'_>, job: Slot) -> bool {
+    Class::BUILT && queue.is_before_others(job)
+}
+
 fn never_waits(job: &JobSlot) -> bool {
     job.request().flags.contains(Flags::NO_WAIT)
 }
@@ -159,9 +166,11 @@ impl Scheduler for Easy {
         };
         if let Trigger::Arrival(job) = trigger
             && job != head
-            && (never_waits(queue.get(job)) || self.are_reservations_valid(world))
+            && (never_waits(queue.get(job))
+                || !overtakes(queue, job) && self.are_reservations_valid(world))
         {
-            self.refused = u64::from(queue.len()) - 1;
+            let behind = if Class::BUILT { queue.behind(job) } else { 0 };
+            self.refused = u64::from(queue.len()) - 1 - u64::from(behind);
             return Some(Try::AroundReservations(job));
         }
         self.refused = 0;
@@ -170,7 +179,7 @@ impl Scheduler for Easy {
     }
 
     fn may_try_only<S: Strategy>(&mut self, world: &mut World<'_, '_, S>, job: Slot) -> bool {
-        if self.are_reservations_valid(world) {
+        if !overtakes(world.queue(), job) && self.are_reservations_valid(world) {
             return true;
         }
         // If the job is refused, time goes back behind these reservations.

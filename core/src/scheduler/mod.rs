@@ -47,7 +47,8 @@ table!(modules);
 /// What starts a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trigger {
-    /// This job has just joined the end of the queue.
+    /// This job has just joined the queue: at the end, or before the jobs that its priority
+    /// overtakes ([`Class`](crate::Class)).
     Arrival(Slot),
     /// Processors have become free, or a waiting job has left the queue. Running jobs may have
     /// returned to their places in the queue, or hold other processors.

@@ -60,8 +60,7 @@ impl ShortestJobFirst {
     fn choice<S: Strategy>(&self, world: &World<'_, '_, S>) -> Option<Try> {
         let queue = world.queue();
         let head = queue.head()?;
-        let waited = world.now.saturating_sub(queue.get(head).submitted());
-        if waited >= self.threshold {
+        if queue.get(head).queued_for(world.now) >= self.threshold {
             return Some(Try::Freely(head));
         }
         let shortest = queue.slots().min_by_key(|&job| world.would_end(job, 0));

@@ -68,7 +68,7 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
         self.allocator.occupancy().free()
     }
 
-    /// The waiting jobs, in the order of their arrival.
+    /// The waiting jobs, in the order of their arrival less their priority.
     #[inline]
     pub fn queue(&self) -> Queue<'_> {
         self.jobs.queue()

@@ -108,7 +108,8 @@ impl<P: Policy> Scheduler for Queued<P> {
             Trigger::Arrival(slot) => {
                 let job = world.queue().get(slot);
                 self.failed.remove(&job.id());
-                if self.queue.len() as u32 + 1 == world.queue().len() {
+                let is_last = world.queue().next(slot).is_none();
+                if is_last && self.queue.len() as u32 + 1 == world.queue().len() {
                     self.slots.push(slot);
                     self.queue.push(Waiting {
                         job: job.id(),

@@ -1,0 +1,82 @@
+//! How urgent a job is: [`Class`].
+
+use crate::request::Ticks;
+
+/// How urgent a job is, and whether it may be interrupted for a more urgent one.
+///
+/// The priority is a head start: a waiting job stands in the queue as if it had been submitted that
+/// much earlier. So all jobs become more urgent at the same rate while they wait, and nobody
+/// starves: a job goes ahead only of jobs that were submitted at most its priority before it.
+///
+/// A build without the feature `priorities` knows only the default class: no head start, and not
+/// preemptible.
+///
+/// ```
+/// use meshalloc::{Class, Request};
+/// let urgent = Class::new(1_800_000, false).expect("this build has priorities");
+/// let request = Request::submesh(4, 3).with_class(urgent);
+/// assert_eq!(request.class.priority(), 1_800_000);
+/// assert_eq!(Request::submesh(4, 3).class, Class::DEFAULT);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Class([Fields; Class::BUILT as usize]);
+
+/// The fields of a class. Without alignment they fit into the padding of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+struct Fields {
+    priority: [u8; 8],
+    is_preemptible: bool,
+}
+
+impl Class {
+    /// Whether jobs may have another class than the default in this build.
+    pub(crate) const BUILT: bool = cfg!(feature = "priorities");
+
+    /// No head start, and not preemptible.
+    pub const DEFAULT: Class = Class(
+        [Fields {
+            priority: [0; 8],
+            is_preemptible: false,
+        }; Class::BUILT as usize],
+    );
+
+    /// The class of this priority in ticks. `None` if the build does not know it.
+    pub const fn new(priority: Ticks, is_preemptible: bool) -> Option<Class> {
+        let mut class = Class::DEFAULT;
+        match class.0.first_mut() {
+            Some(fields) => {
+                fields.priority = priority.to_le_bytes();
+                fields.is_preemptible = is_preemptible;
+                Some(class)
+            }
+            None if priority == 0 && !is_preemptible => Some(class),
+            None => None,
+        }
+    }
+
+    /// The head start in ticks.
+    #[inline]
+    pub const fn priority(self) -> Ticks {
+        match self.0.first() {
+            Some(fields) => Ticks::from_le_bytes(fields.priority),
+            None => 0,
+        }
+    }
+
+    /// Whether the job may be interrupted for a job of a higher priority.
+    #[inline]
+    pub const fn is_preemptible(self) -> bool {
+        match self.0.first() {
+            Some(fields) => fields.is_preemptible,
+            None => false,
+        }
+    }
+}
+
+impl Default for Class {
+    fn default() -> Self {
+        Class::DEFAULT
+    }
+}
