@@ -3,8 +3,8 @@
 use crate::request::JobId;
 use crate::wire::wire;
 
-/// The most jobs that one other can preempt: as many as a message has room for that is no longer
-/// than the longest submission.
+/// The most jobs that one other can preempt: so many that the message is no longer than that of the
+/// longest submission.
 pub const VICTIMS_MAX: usize = 8;
 
 wire! {

@@ -3,7 +3,7 @@
 use meshalloc::Threshold;
 use meshalloc::{
     Block, Change, Configuration, Cube, Flags, Grid, GridError, JobId, Query, Request,
-    SchedulerKind, Shape, Storage, StrategyKind, Submesh,
+    SchedulerKind, Shape, Storage, StrategyKind, Submesh, Victims,
 };
 use meshalloc_firmware::keeping::Keep;
 use meshalloc_firmware::{Received, Server};

@@ -149,7 +149,7 @@ enum Command {
         #[arg(num_args = ..=2)]
         shape: Vec<String>,
     },
-    /// Print grants and ended leases as they happen, until Ctrl-C
+    /// Print grants, ended leases and preempted jobs as they happen, until Ctrl-C
     Events {
         /// End after this many seconds
         #[arg(long, value_name = "COUNT")]

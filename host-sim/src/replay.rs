@@ -327,6 +327,7 @@ impl Replay<'_> {
                     self.counts.leases_ended += 1;
                     ("lease-ended", Written::Released(event.processors))
                 }
+                EventKind::Preempted { .. } => ("preempted", Written::Released(event.processors)),
                 EventKind::Granted { .. } => {
                     self.counts.granted += 1;
                     let (machine, blocks) = (&self.machine, self.blocks_of(place));

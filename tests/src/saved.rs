@@ -5,9 +5,10 @@ use std::convert::Infallible;
 use std::num::NonZeroU64;
 
 use meshalloc::checksum::Crc32;
+use meshalloc::jobs::JobSlot;
 use meshalloc::{
-    Block, Change, Configuration, Controller, Flags, Grid, JobId, NodeId, Request, RestoreError,
-    Shape, Slices, Submesh, Ticks,
+    Block, Change, Class, Configuration, Controller, Flags, Grid, JobId, NodeId, Request,
+    RestoreError, Shape, Slices, Submesh, Ticks, VICTIMS_MAX, Victims,
 };
 
 use crate::random::Random;

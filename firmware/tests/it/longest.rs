@@ -9,7 +9,7 @@ use meshalloc::message::{
 use meshalloc::{
     Answer, Block, Capacity, Change, Configuration, Counts, Error, Event, EventKind, FaultReport,
     Flags, Grid, JobId, JobState, MESH_SIDE_MAX, NodeId, Outcome, PageOrder, Query, Request,
-    SchedulerKind, Slices, Statistics, StrategyKind,
+    SchedulerKind, Slices, Statistics, StrategyKind, VICTIMS_MAX, Victims,
 };
 use meshalloc_firmware::protocol::{
     BUILD_BYTES_MAX, EVENTS_MAX, SCHEDULERS_MAX, SOFTWARE_BYTES_MAX, STRATEGIES_MAX,

@@ -11,7 +11,7 @@ use meshalloc_firmware::journal::memory::MemoryFlash;
 use meshalloc_firmware::protocol::Origin;
 use meshalloc_firmware::{ClientMessage, ServerMessage};
 
-use crate::board::{Board, configuration, release, submit};
+use crate::board::{Board, configuration, preempt, release, submit};
 use crate::life::{DONE, Life, REGIONS, first_fit, lease, never_waits, renew};
 use crate::line::Random;
 use crate::session::SCHEDULERS;

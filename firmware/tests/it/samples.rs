@@ -10,7 +10,7 @@ use meshalloc::{
     Answer, Block, Capacity, Change, Configuration, ConfigureError, Counts, CurveFit, CurveLine,
     DIMENSIONS_MAX, Error, Event, EventKind, FaultReport, Flags, JobId, JobState, NodeId, Outcome,
     PageOrder, Query, Reason, Refusal, Request, SchedulerKind, Serves, Shape, Slices, Statistics,
-    StrategyKind, Submesh,
+    StrategyKind, Submesh, Victims,
 };
 use meshalloc_firmware::frame::CLIENT_FRAME_MAX;
 use meshalloc_firmware::protocol::EVENTS_MAX;
@@ -281,7 +281,11 @@ pub(crate) fn server_messages() -> Vec<(String, ServerMessage)> {
         ("none", none_since(7)),
         ("one, and more jobs to try", events(1, 8, 3)),
         ("as many as there can be", events(EVENTS_MAX, 300, 0)),
-        ("the end of a lease", lease_ended()),
+        ("the end of a lease", ended(EventKind::LeaseEnded)),
+        (
+            "a job is preempted",
+            ended(EventKind::Preempted { by: JobId(301) }),
+        ),
     ] {
         messages.push((format!("events: {name}"), ServerMessage::Events(events)));
     }
@@ -505,13 +509,14 @@ fn events(count: usize, latest: u64, left: u32) -> Events {
     }
 }
 
-fn lease_ended() -> Events {
+/// An event that is not a grant.
+fn ended(what: EventKind) -> Events {
     let event = Event {
         number: 8,
         job: JobId(300),
         at: 1_000_000,
         processors: 12,
-        what: EventKind::LeaseEnded,
+        what,
     };
     Events {
         list: Bounded::from_slice(&[event]).expect("1 event fits"),

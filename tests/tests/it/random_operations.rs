@@ -14,7 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use meshalloc::Threshold;
 use meshalloc::{
     Change, Configuration, ConfigureError, Error, Flags, Grid, JobId, Mesh, NodeId, Outcome,
-    Refusal, Request, SchedulerKind, StrategyKind, Submesh,
+    Refusal, Request, SchedulerKind, StrategyKind, Submesh, Victims,
 };
 use meshalloc_tests::convert::{self, is_served};
 use meshalloc_tests::exhaustive;
