@@ -13,8 +13,7 @@ use crate::request::Ticks;
 ///
 /// ```
 /// use meshalloc::{Class, Request};
-/// let urgent = Class::new(1_800_000, false).expect("this build has priorities");
-/// let request = Request::submesh(4, 3).with_class(urgent);
+/// let request = Request::submesh(4, 3).with_priority(1_800_000);
 /// assert_eq!(request.class.priority(), 1_800_000);
 /// assert_eq!(Request::submesh(4, 3).class, Class::DEFAULT);
 /// ```
@@ -63,6 +62,20 @@ impl Class {
             Some(fields) => Ticks::from_le_bytes(fields.priority),
             None => 0,
         }
+    }
+
+    /// Since when a job that was submitted at this time stands in the queue: before all that stand
+    /// there for a shorter time.
+    ///
+    /// ```
+    /// use meshalloc::Class;
+    /// let urgent = Class::new(30, false).expect("this build has priorities");
+    /// assert!(urgent.since(70) < Class::DEFAULT.since(50));
+    /// assert_eq!(urgent.since(70), Class::DEFAULT.since(40));
+    /// ```
+    #[inline]
+    pub fn since(self, submitted: Ticks) -> i128 {
+        i128::from(submitted) - i128::from(self.priority())
     }
 
     /// Whether the job may be interrupted for a job of a higher priority.

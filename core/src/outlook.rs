@@ -106,8 +106,8 @@ impl<'a, 'm> Outlook<'a, 'm> {
         of_jobs.chain(without_jobs)
     }
 
-    /// The waiting requests in the order of their arrival, without the request that is being placed
-    /// and without the head of the queue.
+    /// The waiting requests in the order of the queue, without the request that is being placed and
+    /// without the head of the queue.
     ///
     /// The head usually is the request that is being placed, or is blocked. Under shortest job
     /// first it may be a job that has not tried yet.

@@ -219,6 +219,16 @@ impl Request {
         self
     }
 
+    /// The same request with this head start in the queue, in ticks.
+    #[cfg(feature = "priorities")]
+    #[must_use]
+    pub const fn with_priority(mut self, ticks: Ticks) -> Self {
+        if let Some(class) = Class::new(ticks, self.class.is_preemptible()) {
+            self.class = class;
+        }
+        self
+    }
+
     /// The number of slices, at least 1.
     #[inline]
     pub const fn slices(&self) -> u32 {

@@ -102,6 +102,7 @@ pub(crate) fn likely(bytes: &mut Bytes<'_>) -> Ask {
                 0 => request,
                 ticks => request.with_estimate(20 * u64::from(ticks)),
             };
+            let request = request.with_priority(u64::from(choice >> 6) * 30);
             Change::submit(job, request)
         }
         4 | 5 => Change::Release { job },

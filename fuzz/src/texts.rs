@@ -186,9 +186,13 @@ fn written(change: &Change, machine: Grid) -> String {
             lease,
         } => {
             let estimate = request.estimate.map(|ticks| format!(" est={ticks}"));
+            let priority = match request.class.priority() {
+                0 => String::new(),
+                ticks => format!(" priority={ticks}"),
+            };
             let lease = lease.map(|ticks| format!(" lease={ticks}"));
             format!(
-                "alloc {} {request}{}{}",
+                "alloc {} {request}{priority}{}{}",
                 job.0,
                 lease.unwrap_or_default(),
                 estimate.unwrap_or_default()

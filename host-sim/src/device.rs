@@ -81,7 +81,8 @@ enum Command {
     /// Submit a job: it is granted processors or waits
     ///
     /// For example: submit 7 4x3, submit 8 chips=16, submit 9 4x4 --estimate 1h --lease 90m,
-    /// submit 10 3x 4x4, a gang of three slices, which get their processors together
+    /// submit 10 3x 4x4, a gang of three slices, which get their processors together,
+    /// submit 11 4x4 --priority 30m, before jobs that were submitted in the last 30 minutes
     Submit {
         /// Its name, a number that no other job has
         job: u32,
@@ -91,6 +92,9 @@ enum Command {
         /// The estimated run time, seconds or with a unit such as 90m
         #[arg(long, value_name = "TIME", value_parser = milliseconds)]
         estimate: Option<NonZeroU64>,
+        /// A head start in the queue: it waits as if it had been submitted this much earlier
+        #[arg(long, value_name = "TIME", value_parser = milliseconds)]
+        priority: Option<NonZeroU64>,
         /// The time after which the job is released by itself
         #[arg(long, value_name = "TIME", value_parser = milliseconds)]
         lease: Option<NonZeroU64>,
@@ -295,9 +299,13 @@ impl Device<'_> {
                 job,
                 shape,
                 estimate,
+                priority,
                 lease,
             } => {
                 let mut request = self.request(shape)?;
+                if let Some(priority) = priority {
+                    request = request.with_priority(priority.get());
+                }
                 if let Some(estimate) = estimate {
                     request = request.with_estimate(estimate.get());
                 }

@@ -79,7 +79,8 @@ fn checksum_before_end(parts: &Parts, end_len: usize) -> u32 {
 pub struct Changes {
     random: Random,
     now: Ticks,
-    has_gangs: bool,
+    /// Whether some jobs are gangs, and some have a class.
+    is_varied: bool,
 }
 
 impl Changes {
@@ -88,14 +89,15 @@ impl Changes {
         Changes {
             random: Random::new(seed),
             now: 0,
-            has_gangs: false,
+            is_varied: false,
         }
     }
 
-    /// The stream of this seed, in which some jobs are gangs.
-    pub fn with_gangs(seed: u64) -> Self {
+    /// The stream of this seed, in which some jobs are gangs, and some have a priority or are
+    /// preemptible.
+    pub fn varied(seed: u64) -> Self {
         Changes {
-            has_gangs: true,
+            is_varied: true,
             ..Changes::new(seed)
         }
     }
@@ -107,7 +109,7 @@ impl Changes {
 
     /// The next change and its time, for a controller in this state. Sometimes the time goes back.
     pub fn next(&mut self, controller: &Controller<'_>) -> (Change, Ticks) {
-        let (random, has_gangs) = (&mut self.random, self.has_gangs);
+        let (random, is_varied) = (&mut self.random, self.is_varied);
         self.now += u64::from(random.below(20));
         let now = self.now - u64::from(random.below(30)).min(self.now);
         let machine = *controller.machine();
@@ -120,10 +122,10 @@ impl Changes {
         };
         let block = block(&machine, random);
         let change = match random.below(100) {
-            0..40 => Change::submit(name, request(&machine, random, has_gangs)),
+            0..40 => Change::submit(name, request(&machine, random, is_varied)),
             40..50 => Change::Submit {
                 job: name,
-                request: request(&machine, random, has_gangs),
+                request: request(&machine, random, is_varied),
                 lease: NonZeroU64::new(random.between(1, 500).into()),
             },
             50..71 => Change::Release { job },
@@ -218,7 +220,7 @@ fn faulty(controller: &Controller<'_>, random: &mut Random) -> Option<NodeId> {
 
 /// A random request: mostly of less than half of each side, with or without an estimate, sometimes
 /// one that never fits.
-fn request(machine: &Grid, random: &mut Random, has_gangs: bool) -> Request {
+fn request(machine: &Grid, random: &mut Random, is_varied: bool) -> Request {
     let whole_sides = random.percent(10);
     let extents: Vec<u16> = machine
         .sides()
@@ -248,11 +250,24 @@ fn request(machine: &Grid, random: &mut Random, has_gangs: bool) -> Request {
     if random.percent(5) {
         request = request.with_rings();
     }
-    if has_gangs && random.percent(25) {
+    if is_varied && random.percent(25) {
         let slices = Slices::new(random.between(2, 5)).expect("few slices");
         request = request.with_slices(slices);
     }
+    if is_varied && random.percent(40) {
+        request = request.with_class(class(random));
+    }
     request
+}
+
+/// A random class: mostly a head start over some of the latest jobs.
+pub fn class(random: &mut Random) -> Class {
+    let priority = match random.below(10) {
+        0 => 0,
+        1 => Ticks::MAX - u64::from(random.below(2)),
+        _ => random.below(400).into(),
+    };
+    Class::new(priority, random.percent(30)).expect("this build has priorities")
 }
 
 /// Everything that a client can read after a change: its answer, every list of jobs as it comes,

@@ -39,6 +39,11 @@ struct Job {
 }
 
 impl Job {
+    /// The job stands in the queue as if it had been submitted at this time.
+    fn since(&self) -> i128 {
+        i128::from(self.submitted) - i128::from(self.request.class.priority())
+    }
+
     fn nodes(&self, grid: &Grid) -> Vec<u32> {
         let held = self.held.as_ref();
         held.map(|held| held.nodes(grid)).unwrap_or_default()
@@ -131,7 +136,7 @@ pub struct System {
     discipline: Discipline,
     /// A flag for each node.
     faulty: Vec<bool>,
-    /// In the order of their arrival.
+    /// In the order of their arrival less their priority.
     waiting: Vec<Job>,
     /// In the order of their grants.
     running: Vec<Job>,
@@ -275,7 +280,7 @@ impl System {
         }
     }
 
-    /// Interrupts running jobs: they wait again, in the order of submission and names.
+    /// Interrupts running jobs: they wait again, in the order of the queue and of names.
     pub fn requeue(&mut self, jobs: &[JobId], now: Ticks) -> Expected {
         self.clock = self.clock.max(now);
         let mut grants = Vec::new();
@@ -302,7 +307,7 @@ impl System {
             self.strategy
                 .give_back(&held, |node| self.faulty[node as usize]);
             job.has_run = true;
-            let is_later = |other: &Job| (other.submitted, other.id) > (job.submitted, job.id);
+            let is_later = |other: &Job| (other.since(), other.id) > (job.since(), job.id);
             let place = self.waiting.iter().position(is_later);
             self.waiting
                 .insert(place.unwrap_or(self.waiting.len()), job);
@@ -353,7 +358,6 @@ impl System {
         let before = (self.discipline, self.reserved_with);
         let jobs = self.waiting.iter();
         let reserved: Vec<_> = jobs.map(|job| job.reserved.clone()).collect();
-        let ahead = self.waiting.len();
         self.waiting.push(Job {
             id,
             serial: self.next_serial,
@@ -367,10 +371,14 @@ impl System {
             reserved: None,
             lease: None,
         });
+        let serial = self.next_serial;
         self.next_serial += 1;
+        // Of those that stand there since one time it is the last one.
+        self.waiting.sort_by_key(Job::since);
+        let ahead = self.waiting.iter().position(|job| job.serial == serial);
+        let ahead = ahead.expect("it has just joined");
         self.see_head();
         self.discipline.arrived();
-        let serial = self.next_serial - 1;
         let refused = match self.discipline.scheduler() {
             // It tries alone, or not at all.
             Some(SchedulerKind::Easy { reservations }) if never_waits => {
@@ -393,6 +401,9 @@ impl System {
             }
             _ if ahead == 0 || self.discipline.arrival_may_bypass(self.clock) => {
                 let outcome = self.attempt(ahead, grants);
+                if outcome.is_ok() || !never_waits {
+                    self.try_after(ahead, outcome.is_ok(), grants);
+                }
                 outcome.err().map(|refusal| (serial, refusal))
             }
             _ => None,
@@ -406,7 +417,7 @@ impl System {
         if let Some(refusal) = refusal
             && never_waits
         {
-            self.waiting.pop();
+            self.waiting.remove(ahead);
             (self.discipline, self.reserved_with) = before;
             for (job, reserved) in self.waiting.iter_mut().zip(reserved) {
                 job.reserved = reserved;
@@ -684,8 +695,16 @@ impl System {
             }
             _ => self.see_head(),
         }
-        while !self.waiting.is_empty() && self.attempt(0, grants).is_ok() {}
-        let mut at = 1;
+        self.try_after(0, true, grants);
+    }
+
+    /// What follows after the job at this place of the queue has tried: while heads are granted the
+    /// next one tries; then those behind try, as long as they may bypass the head.
+    fn try_after(&mut self, tried: usize, granted: bool, grants: &mut Vec<ExpectedGrant>) {
+        if tried == 0 && granted {
+            while !self.waiting.is_empty() && self.attempt(0, grants).is_ok() {}
+        }
+        let mut at = (tried + usize::from(!granted)).max(1);
         while at < self.waiting.len()
             && self
                 .discipline
@@ -697,9 +716,9 @@ impl System {
         }
     }
 
-    /// A job that never waits, the last of the queue, tries alone. If reservations have to be made
-    /// anew, they are made for the jobs before it as if all of these had been refused; if one would
-    /// start, the job may not try. Returns it, and why it was refused.
+    /// A job that never waits tries alone. If reservations have to be made anew, they are made for
+    /// the jobs before it as if all of these had been refused; if one would start, the job may not
+    /// try. If it is granted, those behind it try. Returns it, and why it was refused.
     fn only_around(
         &mut self,
         at: usize,
@@ -707,7 +726,8 @@ impl System {
         grants: &mut Vec<ExpectedGrant>,
     ) -> Option<(u64, Refusal)> {
         let serial = self.waiting[at].serial;
-        if self.begins_anew() {
+        let is_last = at + 1 == self.waiting.len();
+        if self.begins_anew() || !is_last {
             self.reserved_with = None;
             for job in &mut self.waiting {
                 job.reserved = None;
@@ -723,6 +743,10 @@ impl System {
             }
         }
         let outcome = self.attempt(at, grants);
+        let may_go_on = self.machine().free() > 0 || (at as u64) < reservations;
+        if outcome.is_ok() && !is_last && may_go_on {
+            self.backfill_from(at, reservations, grants);
+        }
         outcome.err().map(|refusal| (serial, refusal))
     }
 
@@ -745,19 +769,36 @@ impl System {
         Some(head.start)
     }
 
-    /// The jobs from this place in the queue on try in order, around the reservations. The first
-    /// `reservations` jobs that have to wait hold one. Returns the last job that was refused, and
-    /// why.
+    /// The job at this place, which has arrived, or all from the first on after a departure, try in
+    /// order, around the reservations: all if reservations have to be made anew, or if others stand
+    /// behind the job. Returns the last job that was refused, and why.
     fn backfill(
         &mut self,
         from: usize,
         reservations: u64,
         grants: &mut Vec<ExpectedGrant>,
     ) -> Option<(u64, Refusal)> {
-        let mut at = if self.begins_anew() { 0 } else { from };
+        let is_last = from + 1 == self.waiting.len();
+        let at = if self.begins_anew() || !is_last {
+            0
+        } else {
+            from
+        };
         for job in &mut self.waiting[at..] {
             job.reserved = None;
         }
+        self.backfill_from(at, reservations, grants)
+    }
+
+    /// The jobs from this place in the queue on try in order, around the reservations. The first
+    /// `reservations` jobs that have to wait hold one. Returns the last job that was refused, and
+    /// why.
+    fn backfill_from(
+        &mut self,
+        mut at: usize,
+        reservations: u64,
+        grants: &mut Vec<ExpectedGrant>,
+    ) -> Option<(u64, Refusal)> {
         let mut last = None;
         while at < self.waiting.len() {
             let serial = self.waiting[at].serial;

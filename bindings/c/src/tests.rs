@@ -36,6 +36,8 @@ fn request(w: u16, h: u16) -> Request {
         slices: 0,
         processors: 0,
         estimate: 0,
+        priority: 0,
+        preemptible: 0,
     };
     request.extents[..2].copy_from_slice(&[w, h]);
     request

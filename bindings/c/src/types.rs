@@ -10,7 +10,7 @@ use meshalloc::Reason;
 use meshalloc::message::LargestReport;
 use meshalloc::message::{JobList as CoreJobList, JobReport, LIST_JOBS_MAX};
 use meshalloc::{
-    Block as CoreBlock, Configuration as CoreConfiguration, Event as CoreEvent, EventKind,
+    Block as CoreBlock, Class, Configuration as CoreConfiguration, Event as CoreEvent, EventKind,
     FaultReport, Flags, Grid, JobState, Request as CoreRequest, SchedulerKind, Shape, Slices,
     Statistics as CoreStatistics, StrategyKind, Tuple,
 };
@@ -265,6 +265,13 @@ pub struct Request {
     pub processors: u32,
     /// The estimated time for which the job will hold its processors, in ticks; 0 for none.
     pub estimate: u64,
+    /// The priority: a head start in the queue, in ticks. The job waits as if it had been submitted
+    /// that much earlier. An allocator has no queue. A build without the feature `priorities`
+    /// serves only 0: MESHALLOC_ERROR_BAD_ARGUMENT.
+    pub priority: u64,
+    /// 1 if the job may be interrupted for one of a higher priority, else 0. The same build serves
+    /// only 0.
+    pub preemptible: u8,
 }
 
 impl Request {
@@ -273,6 +280,12 @@ impl Request {
         let extents = extents.ok_or(Error::BadArgument)?;
         let flags = Flags::from_bits(self.flags).ok_or(Error::BadArgument)?;
         let slices = Slices::new(u32::from(self.slices.max(1))).ok_or(Error::BadArgument)?;
+        let is_preemptible = match self.preemptible {
+            0 => false,
+            1 => true,
+            _ => return Err(Error::BadArgument),
+        };
+        let class = Class::new(self.priority, is_preemptible).ok_or(Error::BadArgument)?;
         let request = match flags.contains(Flags::CHIPS) {
             true => CoreRequest::chips(0),
             // In core no extents are one processor; in C they are a request that nobody filled in.
@@ -286,6 +299,7 @@ impl Request {
             },
             flags,
             slices,
+            class,
             estimate: NonZeroU64::new(self.estimate),
             ..request
         })
@@ -300,6 +314,8 @@ impl Request {
             slices: u16::try_from(request.slices()).unwrap_or(u16::MAX),
             processors: request.processors,
             estimate: request.estimate.map_or(0, NonZeroU64::get),
+            priority: request.class.priority(),
+            preemptible: request.class.is_preemptible().into(),
         }
     }
 }

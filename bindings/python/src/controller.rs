@@ -80,10 +80,12 @@ impl Controller {
     /// Submits a job with a name of yours, a number that no other waiting or running job has. It
     /// runs at once or waits; with `wait=False` it runs at once or is refused. `estimate` is its
     /// expected run time, `lease` the time after which it is released, both in ticks. `slices=3`
-    /// asks for three slices of the shape, all or none: a gang.
+    /// asks for three slices of the shape, all or none: a gang. With a `priority` it waits as if it
+    /// had been submitted this number of ticks earlier. A `preemptible` job may be interrupted for
+    /// one of a higher priority.
     #[pyo3(signature = (
         job, shape, processors=None, *, now, rotate=true, slices=1, wait=true, estimate=None,
-        lease=None
+        lease=None, priority=0, preemptible=false
     ))]
     #[allow(clippy::too_many_arguments, reason = "keywords in Python")]
     fn submit(
@@ -97,8 +99,11 @@ impl Controller {
         wait: bool,
         estimate: Option<NonZeroU64>,
         lease: Option<NonZeroU64>,
+        priority: Ticks,
+        preemptible: bool,
     ) -> PyResult<()> {
         let request = convert::request(shape, processors, rotate, slices)?;
+        let request = request.with_class(convert::class(priority, preemptible)?);
         let change = jobs::submit(job, request, wait, estimate, lease);
         convert::change(slf)?.change(&change, now).map(drop)
     }

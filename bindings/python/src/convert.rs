@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use meshalloc::{
-    Block, Change, Flags, Grid, JobId, NodeId, Occupancy, Request, SchedulerKind, Shape, Slices,
-    StrategyKind, Tuple, VICTIMS_MAX, Victims,
+    Block, Change, Class, Flags, Grid, JobId, NodeId, Occupancy, Request, SchedulerKind, Shape,
+    Slices, StrategyKind, Ticks, Tuple, VICTIMS_MAX, Victims,
 };
 use meshalloc_sim::machine::MachineSource;
 use meshalloc_sim::names;
@@ -173,6 +173,16 @@ pub(crate) fn request(
     };
     let request = request.with_processors(processors).with_flags(flags);
     Ok(request.with_slices(slices))
+}
+
+/// A class of jobs.
+///
+/// # Errors
+///
+/// In a build without priorities, if it is not the default.
+pub(crate) fn class(priority: Ticks, is_preemptible: bool) -> PyResult<Class> {
+    let class = Class::new(priority, is_preemptible);
+    class.ok_or_else(|| misuse("this build has no priorities".to_owned()))
 }
 
 /// The blocks of each slice of a job that holds all these.

@@ -111,6 +111,12 @@ impl Request {
         Some(self.unit.of(ticks.get()))
     }
 
+    /// The head start in the queue in seconds (cycles where jobs send messages).
+    #[getter]
+    fn priority(&self) -> f64 {
+        self.unit.of(self.inner.class.priority())
+    }
+
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let (shape, processors) = (self.shape().into_pyobject(py)?, self.processors());
         let slices = match self.slices() {

@@ -17,6 +17,18 @@ def covered(block, sides):
     return set(itertools.product(*spans))
 
 
+def test_an_urgent_job_stands_before_those_of_its_head_start():
+    controller = meshalloc.Controller("mesh 8x8", "first-fit")
+    for job, now, priority in [(1, 0, 0), (2, 10, 0), (3, 20, 0), (4, 30, 15)]:
+        controller.submit(job, (8, 8), now=now, priority=priority)
+    order = []
+    for now in range(40, 44):
+        [job] = (job for job, processors in controller.jobs().items() if processors)
+        order.append(job)
+        controller.release(job, now=now)
+    assert order == [1, 2, 4, 3]
+
+
 def test_the_slices_of_a_gang_are_granted_together():
     controller = meshalloc.Controller("mesh 8x8", "first-fit")
     controller.submit(1, (4, 3), slices=2, now=0)

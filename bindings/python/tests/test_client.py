@@ -54,6 +54,8 @@ def test_a_board_decides_and_answers_as_a_controller(board, machine, strategy, s
                 shape = tuple(rng.randint(1, 1 + side // 2) for side in sides)
                 options = dict(now=now, wait=rng.random() < 0.8, estimate=rng.randint(1, 100))
                 options["slices"] = rng.choice((1, 1, 1, 2, 3))
+                options["priority"] = rng.choice((0, 0, rng.randrange(200), 2**64 - 1))
+                options["preemptible"] = rng.random() < 0.3
                 outcomes = []
                 for side in (here, there):
                     try:

@@ -547,8 +547,8 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
     }
 
     /// Interrupts running jobs: they give their processors back and wait again, also jobs that
-    /// never wait. Each goes before the first waiting job with a later submission, or with the same
-    /// time and a greater name. Attempts, misses and the lease stay.
+    /// never wait. Each goes before the first waiting job whose submission less its priority is
+    /// later, or is the same and its name greater. Attempts, misses and the lease stay.
     ///
     /// A scheduling pass begins as after a release, even if `jobs` is empty;
     /// [`Controller::advance`] makes its attempts. A job that is granted again has a new event; the

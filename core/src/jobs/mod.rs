@@ -403,8 +403,7 @@ impl<'m> JobTable<'m> {
         blocks
     }
 
-    /// The waiting jobs with a reservation, in the order of their arrival. It stops at the last
-    /// one.
+    /// The waiting jobs with a reservation, in the order of the queue. It stops at the last one.
     #[inline]
     pub(crate) fn reserved(&self) -> impl Iterator<Item = &JobSlot> {
         let jobs = self.waiting.iter(self.slots).map(|slot| self.get(slot));
@@ -412,7 +411,7 @@ impl<'m> JobTable<'m> {
             .take(self.reserved as usize)
     }
 
-    /// The waiting jobs whose reservation starts before this time, in the order of their arrival.
+    /// The waiting jobs whose reservation starts before this time, in the order of the queue.
     #[inline]
     pub(crate) fn reserved_before(&self, time: Ticks) -> impl Iterator<Item = &JobSlot> {
         self.reserved()

@@ -121,16 +121,9 @@ impl JobSlot {
         self.submitted
     }
 
-    /// Since when it stands in the queue: its submission less its priority
-    /// ([`Class`](crate::Class)).
-    pub(crate) fn queued_since(&self) -> i128 {
-        i128::from(self.submitted) - i128::from(self.request.class.priority())
-    }
-
-    /// How long it has stood in the queue, with its head start. [`Ticks::MAX`] if it is longer.
-    pub fn queued_for(&self, now: Ticks) -> Ticks {
-        now.saturating_sub(self.submitted)
-            .saturating_add(self.request.class.priority())
+    /// Since when it stands in the queue, with its head start.
+    pub(super) fn queued_since(&self) -> i128 {
+        self.request.class.since(self.submitted)
     }
 
     /// The time of its grant; 0 while it waits.

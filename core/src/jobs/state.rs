@@ -31,7 +31,7 @@ impl JobTable<'_> {
         self.save_list(&self.running, clock)
     }
 
-    /// The waiting jobs in the order of their arrival.
+    /// The waiting jobs in the order of the queue.
     pub(crate) fn save_waiting(&self, clock: Ticks) -> impl Iterator<Item = (SavedJob, &JobSlot)> {
         self.save_list(&self.waiting, clock)
     }

@@ -370,3 +370,38 @@ fn running_jobs_that_end_together_are_sorted_as_they_were_granted() {
     let ids: Vec<u32> = table.running_sorted().map(|job| job.id().0).collect();
     assert_eq!(ids, [5, 2, 4, 1, 3]);
 }
+
+/// Also with times and priorities at the end of their range. Of those that stand there since one
+/// time the one that arrived first is before.
+#[cfg(feature = "priorities")]
+#[test]
+fn jobs_join_the_queue_less_their_priorities() {
+    const MAX: Ticks = Ticks::MAX;
+    let mut memory = Memory::new(8, 16, 1);
+    let mut table = memory.table();
+    for (id, now, priority, expected) in [
+        (1, 10, 0, vec![1]),
+        (2, 20, 10, vec![1, 2]),
+        (3, 20, 11, vec![3, 1, 2]),
+        (4, 20, 0, vec![3, 1, 2, 4]),
+        (5, MAX, 0, vec![3, 1, 2, 4, 5]),
+        (6, MAX, MAX, vec![6, 3, 1, 2, 4, 5]),
+        (7, MAX, MAX - 10, vec![6, 3, 1, 2, 7, 4, 5]),
+        (8, MAX, 1, vec![6, 3, 1, 2, 7, 4, 8, 5]),
+    ] {
+        let id = JobId(id);
+        let cell = table.cell_for(id).expect("it is new");
+        let slot = table.submit((id, cell), &REQUEST.with_priority(priority), 1, now);
+        let slot = slot.expect("there is room");
+        table.check_invariants();
+        let queue: Vec<u32> = table
+            .queue()
+            .slots()
+            .map(|at| table.get(at).id().0)
+            .collect();
+        assert_eq!(queue, expected);
+        let (ahead, behind) = (table.queue().ahead(slot), table.queue().behind(slot));
+        assert_eq!(ahead + behind + 1, expected.len() as u32);
+        assert_eq!(table.queue().is_before_others(slot), behind > 0);
+    }
+}

@@ -13,6 +13,10 @@
 //! next head waits for another departure. Here the next head always tries after a granted one, as
 //! under first come, first served. A threshold of 0 is first come, first served.
 //!
+//! A priority ([`Class`](crate::Class)) counts for the place in the queue, not for the time that
+//! the head has waited. A job that becomes the head as it arrives tries at once, and if it is
+//! refused those behind it try, as after a departure. Any other arrival waits for a departure.
+//!
 //! # Example
 //!
 //! ```
@@ -80,7 +84,8 @@ impl Scheduler for BypassQueue {
             return attempt.following.map(Try::Freely);
         }
         self.head_tries = false;
-        if head.queued_for(world.now) < self.threshold {
+        let waited = world.now.saturating_sub(head.submitted());
+        if waited < self.threshold {
             attempt.following.map(Try::Freely)
         } else {
             None

@@ -21,9 +21,13 @@
 //! other waiting jobs try again after the next departure, even if this arrival has raised a dynamic
 //! threshold and so allows bypassing again.
 //!
+//! A job that goes before others by its priority ([`Class`](crate::Class)) tries if it becomes the
+//! first of the queue or bypassing is allowed. After it those behind it try, as after a departure.
+//!
 //! A job that ran and waits again ([`Controller::requeue`](crate::Controller::requeue)) counts
-//! neither as an arrival nor, when it is granted, as a delay. If it returns to a place before the
-//! head, it does not extend the head's limit: time and count go on for as long as that head waits.
+//! neither as an arrival nor, when it is granted, as a delay. If a job joins the queue before the
+//! head, or returns to a place before it, it does not extend the head's limit: time and count go on
+//! for as long as that head waits.
 //!
 //! # Example
 //!

@@ -10,10 +10,14 @@
 //! # Definition
 //!
 //! After every arrival and departure one job tries. It is the head of the queue if the head has
-//! waited for the threshold, else the job with the shortest estimate. Ties go to the earlier
-//! arrival; jobs without an estimate come last. If the job is granted, the next one is chosen
-//! alike; if it is refused, the pass ends. So no job overtakes a head that has waited for the
-//! threshold.
+//! waited for the threshold, else the job with the shortest estimate. Ties go to the one that is
+//! first in the queue; jobs without an estimate come last. If the job is granted, the next one is
+//! chosen alike; if it is refused, the pass ends. So no job overtakes a head that has waited for
+//! the threshold.
+//!
+//! A priority ([`Class`](crate::Class)) does not count against estimates. It decides among equal
+//! estimates, and which job is the head. The time that a head has waited begins at its submission,
+//! without its priority.
 //!
 //! # Complexity and memory
 //!
@@ -60,7 +64,8 @@ impl ShortestJobFirst {
     fn choice<S: Strategy>(&self, world: &World<'_, '_, S>) -> Option<Try> {
         let queue = world.queue();
         let head = queue.head()?;
-        if queue.get(head).queued_for(world.now) >= self.threshold {
+        let waited = world.now.saturating_sub(queue.get(head).submitted());
+        if waited >= self.threshold {
             return Some(Try::Freely(head));
         }
         let shortest = queue.slots().min_by_key(|&job| world.would_end(job, 0));

@@ -7,9 +7,9 @@ use meshalloc::message::{
     BLOCKS_MAX, BlockList, JobList, JobReport, LIST_JOBS_MAX, OCCUPANCY_BYTES_MAX, OccupancyChunk,
 };
 use meshalloc::{
-    Answer, Block, Capacity, Change, Configuration, Counts, Error, Event, EventKind, FaultReport,
-    Flags, Grid, JobId, JobState, MESH_SIDE_MAX, NodeId, Outcome, PageOrder, Query, Request,
-    SchedulerKind, Slices, Statistics, StrategyKind, VICTIMS_MAX, Victims,
+    Answer, Block, Capacity, Change, Class, Configuration, Counts, Error, Event, EventKind,
+    FaultReport, Flags, Grid, JobId, JobState, MESH_SIDE_MAX, NodeId, Outcome, PageOrder, Query,
+    Request, SchedulerKind, Slices, Statistics, StrategyKind, VICTIMS_MAX, Victims,
 };
 use meshalloc_firmware::protocol::{
     BUILD_BYTES_MAX, EVENTS_MAX, SCHEDULERS_MAX, SOFTWARE_BYTES_MAX, STRATEGIES_MAX,
@@ -106,7 +106,8 @@ pub(crate) fn longest_client_messages() -> Vec<ClientMessage> {
 fn longest(request: Request) -> Request {
     let request = request.with_processors(u32::MAX);
     let slices = Slices::new(Slices::MOST).expect("the most slices");
-    let request = request.with_slices(slices);
+    let class = Class::new(u64::MAX, true).expect("this build has priorities");
+    let request = request.with_slices(slices).with_class(class);
     request.with_flags(Flags::all()).with_estimate(u64::MAX)
 }
 

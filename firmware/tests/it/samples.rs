@@ -7,10 +7,10 @@ use meshalloc::message::{
     BlockList, JobList, JobReport, LargestReport, OccupancyChunk, SliceReport, WhyReport,
 };
 use meshalloc::{
-    Answer, Block, Capacity, Change, Configuration, ConfigureError, Counts, CurveFit, CurveLine,
-    DIMENSIONS_MAX, Error, Event, EventKind, FaultReport, Flags, JobId, JobState, NodeId, Outcome,
-    PageOrder, Query, Reason, Refusal, Request, SchedulerKind, Serves, Shape, Slices, Statistics,
-    StrategyKind, Submesh, Victims,
+    Answer, Block, Capacity, Change, Class, Configuration, ConfigureError, Counts, CurveFit,
+    CurveLine, DIMENSIONS_MAX, Error, Event, EventKind, FaultReport, Flags, JobId, JobState,
+    NodeId, Outcome, PageOrder, Query, Reason, Refusal, Request, SchedulerKind, Serves, Shape,
+    Slices, Statistics, StrategyKind, Submesh, Victims,
 };
 use meshalloc_firmware::frame::CLIENT_FRAME_MAX;
 use meshalloc_firmware::protocol::EVENTS_MAX;
@@ -43,6 +43,9 @@ pub(crate) fn client_messages() -> Vec<(String, ClientMessage)> {
     let command = |command| at(None, command);
     let submesh = Request::submesh(4, 3);
     let gang = submesh.with_slices(Slices::new(3).expect("some slices"));
+    let class = |priority, is_preemptible| {
+        Class::new(priority, is_preemptible).expect("this build has priorities")
+    };
     let job = JobId(300);
     let configure = |machine: &str| {
         let first_fit = on(grid(machine), StrategyKind::FirstFit);
@@ -159,6 +162,21 @@ pub(crate) fn client_messages() -> Vec<(String, ClientMessage)> {
         (
             "submit a gang of 3 slices with an estimate",
             command(Change::submit(job, gang.with_estimate(300))),
+        ),
+        (
+            "submit with a priority",
+            command(Change::submit(job, submesh.with_class(class(300, false)))),
+        ),
+        (
+            "submit a preemptible job without a priority",
+            command(Change::submit(job, submesh.with_class(class(0, true)))),
+        ),
+        (
+            "submit a preemptible gang of 3 slices with an estimate and a priority",
+            command(Change::submit(
+                job,
+                gang.with_estimate(300).with_class(class(400, true)),
+            )),
         ),
         ("submit without an extent", command(submit_shape(2, &[]))),
         (

@@ -5,9 +5,9 @@ use std::num::NonZeroU64;
 use meshalloc::Threshold;
 use meshalloc::message::WhyReport;
 use meshalloc::{
-    Answer, Change, Configuration, ConfigureError, Controller, Error, EventKind, FaultReport,
-    Flags, Grid, JobId, NodeId, Outcome, Query, Reason, Refusal, Request, SchedulerKind, Storage,
-    StrategyKind, Submesh,
+    Answer, Change, Class, Configuration, ConfigureError, Controller, Error, EventKind,
+    FaultReport, Flags, Grid, JobId, NodeId, Outcome, Query, Reason, Refusal, Request,
+    SchedulerKind, Storage, StrategyKind, Submesh,
 };
 use meshalloc_firmware::{BUILD, Client, ClientError, PROTOCOL_VERSION, SOFTWARE, Server};
 
@@ -122,6 +122,13 @@ fn some_request(random: &mut Random, kind: Kind) -> Request {
         Kind::Mesh => Request::submesh(random.below(9) as u16, random.below(9) as u16),
     };
     let request = request.with_flags(Flags::from_bits_truncate(random.below(16) as u8));
+    let request = match random.below(3) {
+        0 => {
+            let class = Class::new(random.below(500) as u64, random.below(2) == 0);
+            request.with_class(class.expect("this build has priorities"))
+        }
+        _ => request,
+    };
     match random.below(4) {
         0 => request,
         _ => request.with_estimate(1 + random.below(300) as u64),

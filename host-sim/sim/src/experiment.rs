@@ -480,6 +480,7 @@ impl Experiment {
         Ok(Conditions {
             measured,
             backlog: self.backlog,
+            has_priorities: self.workload.has_priorities(),
             largest: self.largest,
             reasons: None,
             kill_at_estimate: self.kill_at_estimate,

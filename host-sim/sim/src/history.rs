@@ -95,8 +95,8 @@ pub struct Scene<'h> {
     pub at: Ticks,
     /// The jobs that hold processors, by their numbers, with their blocks.
     pub running: Vec<(u32, &'h [Block])>,
-    /// The numbers of the jobs that wait, in order of arrival; those that restart at the end of the
-    /// queue are behind the others.
+    /// The numbers of the jobs that wait, in the order of the queue: of their arrivals less their
+    /// priorities; those that restart at the end of the queue join it when they are interrupted.
     pub waiting: Vec<u32>,
     /// The processors that are down, kept as spares, or absent, by number.
     pub down: Vec<NodeId>,
@@ -398,13 +398,14 @@ impl History {
             };
             running.extend(held.map(|stretch| (number, &*stretch.blocks)));
         }
-        // Since when, if it joins the end of the queue again.
+        // Whether an interrupted job joins the end of the queue again.
         let is_last = self.failures.as_ref().map(|failures| failures.restart);
         let is_last = is_last == Some(Restart::ElsewhereLast);
         let waits = |(number, job): (u32, &PastJob)| {
             let mut waits = self.waits(job).into_iter();
             let (since, _) = waits.find(|&(from, to)| has(from, to))?;
-            Some((if is_last { since } else { 0 }, number))
+            let joined = if is_last { since } else { job.job.arrival };
+            Some((job.job.request.class.since(joined), number))
         };
         let mut waiting: Vec<_> = (0..).zip(&self.jobs).filter_map(waits).collect();
         waiting.sort_unstable();

@@ -13,12 +13,13 @@
 //! A controller holds a bounded number of jobs, a board perhaps 512, and one with a journal
 //! sometimes fewer. What does not fit is kept here, in order of arrival, and submitted as soon as a
 //! release has made room. A scheduler that chooses among the waiting jobs does not see what is
-//! kept. So under any but first come, first served a controller in this process gets more memory
-//! instead ([`Backend::make_room`]). One at the end of a line cannot; there each event after which
-//! jobs are kept is counted ([`RunResult::table_limited`]). 0 means that the decisions were exact.
+//! kept. So under any but first come, first served, and where jobs have priorities, a controller in
+//! this process gets more memory instead ([`Backend::make_room`]). One at the end of a line cannot;
+//! there each event after which jobs are kept is counted ([`RunResult::table_limited`]). 0 means
+//! that the decisions were exact.
 //!
-//! Under first come, first served the decisions are still those of a controller with unlimited
-//! room, as long as some job waits in the controller whenever one is kept here:
+//! Under first come, first served without priorities the decisions are still those of a controller
+//! with unlimited room, as long as some job waits in the controller whenever one is kept here:
 //!
 //! - An arrival while jobs wait only joins the queue, wherever its end is stored.
 //! - A release lets the head try, then each new head, until one fails. If one fails in the
@@ -60,9 +61,9 @@
 //! # Memory
 //!
 //! Jobs go on arriving until the last measured job has left, and far above saturation millions
-//! would. So under first come, first served an arrival after the last measured one is put off while
-//! more than [`KEPT_MAX`] jobs are kept: it would only join their end, so nothing that is measured
-//! or decided depends on when it does. What is kept is at most that or the measured jobs, whichever
+//! would. So where jobs may be kept, an arrival after the last measured one is put off while more
+//! than [`KEPT_MAX`] jobs are kept: it would only join their end, so nothing that is measured or
+//! decided depends on when it does. What is kept is at most that or the measured jobs, whichever
 //! are more, and a run takes no longer than serving the measured jobs does.
 //!
 //! Under another scheduler such an arrival might be served before a measured job. It is put off
@@ -128,9 +129,9 @@ pub struct RunResult {
     /// The number of grants, of measured and other jobs.
     pub decisions: u64,
     /// The number of events at which the scheduler did not see a job that it might have chosen: one
-    /// was kept here, or its arrival put off; under first come, first served only while none waited
-    /// in the controller. If it is not 0, jobs may have waited for a place in the table and not for
-    /// processors.
+    /// was kept here, or its arrival put off; under first come, first served without priorities
+    /// only while none waited in the controller. If it is not 0, jobs may have waited for a place
+    /// in the table and not for processors.
     pub table_limited: u64,
 }
 
@@ -292,7 +293,7 @@ impl<'b, B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'b, B, E, J> {
         observer: &'b mut dyn Observer,
     ) -> Result<Self, SimulationError> {
         let room = backend.capacity().jobs;
-        let is_in_order = backend.is_in_order();
+        let is_in_order = backend.is_in_order() && !conditions.has_priorities;
         let put_off_from = if is_in_order {
             KEPT_MAX
         } else {

@@ -1,6 +1,6 @@
 //! The commands of `device` that ask and change nothing.
 
-use meshalloc::{Answer, Configuration, Error, JobId, Query, Refusal, Request};
+use meshalloc::{Answer, Configuration, Error, JobId, Query, Refusal, Request, Ticks};
 use meshalloc_firmware::protocol::Origin;
 use serde_json::json;
 
@@ -101,10 +101,14 @@ impl Device<'_> {
         }
         for (ahead, waiting) in situation.waiting.iter().enumerate() {
             let (job, asked) = (waiting.job.0, waiting.request.to_string());
-            let text = format!("{job:>10}  waits  {asked:<12} {:>6}  {ahead} ahead", "");
+            let mut text = format!("{job:>10}  waits  {asked:<12} {:>6}  {ahead} ahead", "");
+            let priority = waiting.request.class.priority();
+            if priority > 0 {
+                text += &format!(", priority {}", readable(priority));
+            }
             let object = json!({
                 "job": job, "state": "waits", "request": asked, "ahead": ahead,
-                "submitted": waiting.submitted,
+                "submitted": waiting.submitted, "priority": priority,
             });
             rows.push((text, object));
         }
@@ -190,13 +194,11 @@ impl Device<'_> {
             }
             let at = match earliest {
                 Earliest::At(at) => {
-                    // The controller's clock counts milliseconds.
-                    let after = at.saturating_sub(waiting.submitted) as f64 / 1e3;
-                    let (each, unit) = TimeUnit::Second.readable(after);
+                    let after = at.saturating_sub(waiting.submitted);
                     text += &format!(
-                        "\n  by the estimates of running jobs it fits {:.1} {unit} after its \
-                         submission, if no other job starts",
-                        after / each
+                        "\n  by the estimates of running jobs it fits {} after its submission, if \
+                         no other job starts",
+                        readable(after)
                     );
                     Some(at)
                 }
@@ -284,6 +286,13 @@ impl Device<'_> {
         }
         self.print(&text, &object)
     }
+}
+
+/// A time of the controller's clock, which counts milliseconds: `2.5 hours`.
+fn readable(ticks: Ticks) -> String {
+    let seconds = ticks as f64 / 1e3;
+    let (each, unit) = TimeUnit::Second.readable(seconds);
+    format!("{:.1} {unit}", seconds / each)
 }
 
 /// `room for 2 jobs, 5 places`.

@@ -67,7 +67,7 @@ pub(super) fn line(run: &RunOf<'_>, record: &JobRecord<'_>) -> String {
         Some(_) => 5,
         None => u8::from(!record.is_killed),
     };
-    let Owner { user, group, .. } = run.owner(record.number);
+    let Owner { user, group } = run.owner(record.number);
     let number = run.job_number(record.number);
     let arrival = decimal(job.arrival, unit);
     format!(

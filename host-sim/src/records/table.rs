@@ -66,8 +66,8 @@ struct JobRow<'r> {
     user: Option<i64>,
     /// Number of the group, if the log names it.
     group: Option<i64>,
-    /// Priority, if the trace names it; it changes no decision.
-    priority: Option<i64>,
+    /// Priority, the head start in the queue; empty if it has none.
+    priority: Option<String>,
 }
 
 /// The bytes of most lines.
@@ -98,7 +98,7 @@ pub(super) fn row(run: &RunOf<'_>, record: &JobRecord<'_>) -> Vec<u8> {
         Workload::Synthetic(_) => "synthetic".into(),
         Workload::Log(log) => log.path.file_name().unwrap_or_default().to_string_lossy(),
     };
-    let estimate = job.request.estimate;
+    let (estimate, priority) = (job.request.estimate, job.request.class.priority());
     let owner = run.owner(record.number);
     let known = |number: i64| (number != -1).then_some(number);
     let row = JobRow {
@@ -130,7 +130,7 @@ pub(super) fn row(run: &RunOf<'_>, record: &JobRecord<'_>) -> Vec<u8> {
         seed: experiment.seed,
         user: known(owner.user),
         group: known(owner.group),
-        priority: known(owner.priority),
+        priority: time(Some(priority).filter(|&ticks| ticks > 0)),
     };
     line(|writer| writer.serialize(row))
 }

@@ -37,6 +37,9 @@ pub(crate) enum Line {
         /// The operations until the job is expected to be freed, at least 1.
         #[serde(default, deserialize_with = "estimate")]
         estimate: Option<Ticks>,
+        /// Its head start in the queue: it waits as if it were this many operations earlier.
+        #[serde(default, deserialize_with = "time")]
+        priority: Ticks,
         /// The operations until its lease ends, at least 1.
         #[serde(default, deserialize_with = "lease")]
         lease: Option<Ticks>,
@@ -162,6 +165,7 @@ pub fn parse(line: &[u8], machine: Grid) -> Result<Option<Change>, String> {
                 shape,
                 chips,
                 estimate,
+                priority,
                 lease,
             } => Change::Submit {
                 job: JobId(id),
@@ -177,7 +181,7 @@ pub fn parse(line: &[u8], machine: Grid) -> Result<Option<Change>, String> {
                     let estimate = estimate.and_then(NonZeroU64::new);
                     Request {
                         estimate,
-                        ..request.with_slices(slices)
+                        ..request.with_slices(slices).with_priority(priority)
                     }
                 },
                 lease: lease.and_then(NonZeroU64::new),
@@ -240,7 +244,7 @@ fn object(line: &[u8], op: &mut String) -> Result<Option<Map<String, Value>>, St
     for word in named {
         let pair = match word.split_once('=') {
             Some(("est", time)) => ("estimate", time.into()),
-            Some(("lease", time)) => ("lease", time.into()),
+            Some((key @ ("lease" | "priority"), time)) => (key, time.into()),
             Some(("chips", count)) => ("chips", format!("{slices} {count}").trim_start().into()),
             _ => return Err(format!("{} is not known", quoted(word.as_bytes()))),
         };
@@ -289,7 +293,9 @@ impl fmt::Display for Usage {
             (true, "lease") => r#"{"op":"lease","id":ID,"time":TIME}"#.to_owned(),
             (true, "free") => r#"{"op":"free","id":ID}"#.to_owned(),
             (true, op) => format!(r#"{{"op":"{op}","at":[{}]}}"#, at.join(",")),
-            (false, "alloc") => format!("alloc ID [Sx] {extents}|chips=N [est=TIME] [lease=TIME]"),
+            (false, "alloc") => {
+                format!("alloc ID [Sx] {extents}|chips=N [est=TIME] [priority=TIME] [lease=TIME]")
+            }
             (false, "lease") => "lease ID TIME".to_owned(),
             (false, "free") => "free ID".to_owned(),
             (false, op) => format!("{op} {}", at.join(" ")),

@@ -137,6 +137,51 @@ fn a_gang_waits_for_places_of_all_its_slices() {
 }
 
 #[test]
+fn an_urgent_job_goes_first() {
+    let session = Session::new(19);
+    session.says("configure 8x8 --strategy ff --scheduler fcfs");
+    session.says("submit 1 8x8");
+    assert_eq!(
+        session.says("submit 2 4x4"),
+        "job 2 waits, 0 jobs ahead of it\n"
+    );
+    assert_eq!(
+        session.says("submit 3 8x4 --priority 30m"),
+        "job 3 waits, 0 jobs ahead of it\n"
+    );
+    assert_eq!(
+        session.says("submit 4 8x4 --priority 1h"),
+        "job 4 waits, 0 jobs ahead of it\n"
+    );
+    let objects = session.objects("jobs");
+    let waiting: Vec<_> = objects[1..]
+        .iter()
+        .map(|job| (&job["job"], &job["ahead"], &job["priority"]))
+        .collect();
+    let expected = [(4, 0, 3_600_000), (3, 1, 1_800_000), (2, 2, 0)];
+    let expected =
+        expected.map(|(job, ahead, priority)| (json!(job), json!(ahead), json!(priority)));
+    assert!(
+        waiting
+            .iter()
+            .zip(&expected)
+            .all(|(it, of)| *it == (&of.0, &of.1, &of.2)),
+        "{waiting:?}"
+    );
+    let text = session.says("jobs");
+    assert!(text.contains("0 ahead, priority 3600.0 s\n"), "{text}");
+    assert!(text.ends_with("2 ahead\n"), "{text}");
+    let why = session.says("why 2");
+    assert!(why.contains("2 jobs"), "{why}");
+    let released = session.says("release 1");
+    assert!(released.contains("job 4 runs"), "{released}");
+    assert!(released.contains("job 3 runs"), "{released}");
+    assert!(!released.contains("job 2 runs"), "{released}");
+    session.says("reset");
+    session.board.join();
+}
+
+#[test]
 fn a_job_gets_other_processors() {
     let session = Session::new(13);
     let configured = session.says("configure 16x16 --strategy fsl --scheduler easy");

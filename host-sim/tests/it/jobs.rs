@@ -225,6 +225,81 @@ fn a_trace_of_the_jobs_has_the_gangs_of_the_trace_they_came_from() {
     assert_eq!(parts.sum::<u64>(), waited);
 }
 
+/// Jobs are served in the order of arrivals less priorities; where all priorities are equal in that
+/// of arrivals. The file of jobs is a log of the same jobs.
+#[test]
+fn a_trace_of_the_jobs_has_the_priorities_of_the_trace_they_came_from() {
+    let folder = tempfile::tempdir().unwrap();
+    let priority = |job: u32| (job % 3) * (job % 7) * 20;
+    let write = |name: &str, priority: &dyn Fn(u32) -> String| {
+        let jobs = (1..=200u32).map(|job| {
+            // One after the other, and never two arrivals at once.
+            format!("{},60,8x{},{}\n", job * 40, 5 + job % 4, priority(job))
+        });
+        let trace = format!("submit,run,shape,priority\n{}", jobs.collect::<String>());
+        fs::write(folder.path().join(name), trace).unwrap();
+    };
+    write("in.csv", &|job| match priority(job) {
+        0 => String::new(),
+        seconds => seconds.to_string(),
+    });
+    write("equal.csv", &|_| "0-01:00:00".to_owned());
+    write("none.csv", &|_| String::new());
+    let run = |log: &str, output: &str| {
+        let line = format!("run --mesh 8x8 --strategy ff --log {log} --format json -o {output}");
+        let json = host_sim_in(folder.path(), &line).json();
+        (
+            json["results"][0]["decision_hash"].clone(),
+            rows(&folder.path().join(output)),
+        )
+    };
+    let (first, jobs) = run("in.csv", "out-jobs.csv");
+    let (again, _) = run("out-jobs.csv", "again-jobs.csv");
+    assert_eq!(first, again);
+    let [(equal, of_equal), (none, _)] =
+        ["equal", "none"].map(|name| run(&format!("{name}.csv"), &format!("{name}-jobs.csv")));
+    assert_eq!(equal, none);
+    assert_ne!(equal, first);
+    assert!(of_equal.iter().all(|job| job["priority"] == "3600"));
+    let whole = |job: &BTreeMap<String, String>, column: &str| -> i64 {
+        let word = &job[column];
+        if word.is_empty() {
+            0
+        } else {
+            word.parse().unwrap()
+        }
+    };
+    let mut waiting: Vec<_> = jobs
+        .iter()
+        .map(|job| {
+            (
+                whole(job, "submission_time"),
+                whole(job, "priority"),
+                whole(job, "job_id"),
+            )
+        })
+        .collect();
+    // A job that arrives as another one ends comes behind that event.
+    let (mut now, mut expected) = (0, Vec::new());
+    while let Some(earliest) = waiting.iter().map(|&(submit, ..)| submit).min() {
+        now = now.max(earliest);
+        let place = (0..waiting.len())
+            .filter(|&at| waiting[at].0 < now || waiting[at].0 == earliest)
+            .min_by_key(|&at| (waiting[at].0 - waiting[at].1, waiting[at].0))
+            .unwrap();
+        let (_, of, id) = waiting.remove(place);
+        assert_eq!(of, i64::from(priority(id as u32)));
+        expected.push((id, now));
+        now += 60;
+    }
+    let mut started: Vec<_> = jobs
+        .iter()
+        .map(|job| (whole(job, "job_id"), whole(job, "starting_time")))
+        .collect();
+    started.sort_by_key(|&(_, at)| at);
+    assert_eq!(started, expected);
+}
+
 #[test]
 fn what_cannot_be_written_is_an_error_before_the_runs() {
     let folder = tempfile::tempdir().unwrap();

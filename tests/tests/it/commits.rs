@@ -145,7 +145,7 @@ fn check_all(machine: Grid, said: &mut Seen) {
                 strategy,
                 scheduler,
             };
-            check(configuration, Changes::with_gangs(seed), said);
+            check(configuration, Changes::varied(seed), said);
         }
     }
 }

@@ -56,7 +56,7 @@ fn lengthened(command: Change, length: Ticks) -> Change {
 /// A checkpoint is never longer than the last count plus the predicted growth of each command
 /// since. The count is repeated often, since jobs that have left are not subtracted.
 fn check(configuration: Configuration, described: Option<&Description>, seed: u64) {
-    let mut commands = Changes::with_gangs(seed);
+    let mut commands = Changes::varied(seed);
     let Configuration {
         machine, strategy, ..
     } = configuration;

@@ -14,7 +14,7 @@ fn check(machine: Grid, strategy: StrategyKind, scheduler: SchedulerKind, seed: 
     let (mut one, mut other) = (HeapMemory::new(machine, 24), HeapMemory::new(machine, 24));
     let mut by_steps = Controller::new(one.memory(), configuration).expect("it is served");
     let mut at_once = Controller::new(other.memory(), configuration).expect("it is served");
-    let mut changes = Changes::with_gangs(seed);
+    let mut changes = Changes::varied(seed);
     let mut random = Random::new(seed);
     for _ in 0..400 {
         let (change, now) = changes.next(&by_steps);

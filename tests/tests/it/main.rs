@@ -32,6 +32,7 @@ mod partitions;
 mod pauses;
 mod pods;
 mod preempt;
+mod priorities;
 mod random_operations;
 mod reasons;
 #[cfg(feature = "host-sim")]

@@ -89,7 +89,7 @@ fn in_pauses(
 
 /// Compares both controllers. Returns how often one of them paused.
 fn check(configuration: Configuration, seed: u64) -> u64 {
-    let mut commands = Changes::with_gangs(seed);
+    let mut commands = Changes::varied(seed);
     let (mut one, mut other) = (
         HeapMemory::new(configuration.machine, JOBS_MAX),
         HeapMemory::new(configuration.machine, JOBS_MAX),

@@ -223,6 +223,11 @@ impl Reader<'_> {
         } else {
             request
         };
+        let request = if random.percent(30) {
+            request.with_class(saved::class(random))
+        } else {
+            request
+        };
         if random.percent(25) {
             request.with_flags(request.flags | Flags::FIXED_ORIENTATION)
         } else {

@@ -1,10 +1,10 @@
-//! Running jobs that are interrupted and wait again, against the naive system after every
-//! operation: all strategies of a small mesh, all schedulers.
+//! Running jobs that are interrupted and wait again, some with priorities, against the naive system
+//! after every operation: all strategies of a small mesh, all schedulers.
 
 use std::collections::BTreeSet;
 
 use meshalloc::{
-    Change, Configuration, Controller, Error, Grid, JobId, NodeId, Request, SchedulerKind,
+    Change, Configuration, Controller, Error, Flags, Grid, JobId, NodeId, Request, SchedulerKind,
     StrategyKind, Threshold,
 };
 use meshalloc_tests::convert::{self, is_served};
@@ -12,10 +12,10 @@ use meshalloc_tests::random::Random;
 use meshalloc_tests::rig::{
     HeapMemory, ask, ask_at, configuration, fault, list_jobs, mesh, requeue, submit, unit,
 };
-use meshalloc_tests::saved::{restore, save};
+use meshalloc_tests::saved::{class, restore, save};
 use meshalloc_tests::trial::Trial;
 
-const SCHEDULERS: [SchedulerKind; 8] = [
+pub(crate) const SCHEDULERS: [SchedulerKind; 8] = [
     SchedulerKind::Fcfs,
     SchedulerKind::BypassQueue { threshold: 60 },
     SchedulerKind::ModifiedFcfs(Threshold::Static { ticks: 40 }),
@@ -52,7 +52,20 @@ fn trial(machine: Grid, strategy: StrategyKind, scheduler: SchedulerKind, seed: 
                     } else {
                         request
                     };
-                    trial.step(&Change::submit(JobId(job), request), now);
+                    let request = if random.percent(40) {
+                        request.with_class(class(&mut random))
+                    } else {
+                        request
+                    };
+                    let request = if random.percent(20) {
+                        request.with_flags(Flags::NO_WAIT)
+                    } else {
+                        request
+                    };
+                    let (answer, _) = trial.step(&Change::submit(JobId(job), request), now);
+                    if answer.outcome.is_err() {
+                        names.remove(&job);
+                    }
                 }
             }
             0..6 if !jobs.is_empty() => {

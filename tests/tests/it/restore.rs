@@ -40,7 +40,7 @@ fn used_memory(configuration: Configuration, random: &mut Random) -> HeapMemory 
     let mut memory = HeapMemory::new(configuration.machine, JOBS_MAX);
     memory.fill_with_noise(random);
     let mut controller = Controller::new(memory.memory(), configuration).expect("it is served");
-    let mut commands = Changes::with_gangs(random.below(u32::MAX).into());
+    let mut commands = Changes::varied(random.below(u32::MAX).into());
     for _ in 0..10 {
         let (command, now) = commands.next(&controller);
         carry_out(&mut controller, &command, now);
@@ -52,7 +52,7 @@ fn used_memory(configuration: Configuration, random: &mut Random) -> HeapMemory 
 /// One controller is never saved. The other moves to other memory at random moments, and gives the
 /// same answers.
 fn check(configuration: Configuration, seed: u64) {
-    let mut commands = Changes::with_gangs(seed);
+    let mut commands = Changes::varied(seed);
     let mut never_saved = HeapMemory::new(configuration.machine, JOBS_MAX);
     let mut twin = Controller::new(never_saved.memory(), configuration).expect("it is served");
     let mut parts = save(&twin);
@@ -255,7 +255,7 @@ fn assert_usable(controller: &mut Controller<'_>, restored: Result<(), RestoreEr
         let left = [statistics.waiting, statistics.running, statistics.faulty];
         assert_eq!(left, [0; 3], "{restored:?}");
     }
-    let mut commands = Changes::with_gangs(seed);
+    let mut commands = Changes::varied(seed);
     for _ in 0..20 {
         let (command, now) = commands.next(controller);
         carry_out(controller, &command, now);

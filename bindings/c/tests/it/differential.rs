@@ -10,7 +10,7 @@ use std::thread;
 use meshalloc::message::LargestReport;
 use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{
-    Allocation, Allocator, Answer, Block, Change, Configuration, Controller, Description,
+    Allocation, Allocator, Answer, Block, Change, Class, Configuration, Controller, Description,
     EventKind, Flags, Grid, JobId, JobState, NodeId, Outcome, Query, Refusal, Request,
     SchedulerKind, Shape, Slices, StrategyKind, Victims,
 };
@@ -209,9 +209,18 @@ impl World<'_> {
         // 0 stands for one slice in C.
         let slices = [0, 0, 0, 0, 1, 2, 3, 9][self.below(8) as usize];
         request = request.with_slices(Slices::new(slices.max(1)).unwrap());
+        let priority = match self.below(8) {
+            0 => u64::MAX,
+            1..4 => self.below(500).into(),
+            _ => 0,
+        };
+        let is_preemptible = self.below(4) == 0;
+        let class = Class::new(priority, is_preemptible);
+        request = request.with_class(class.expect("this build has priorities"));
         let text = format!(
-            "{} {flags} {slices} {processors} {estimate}",
-            list(&extents)
+            "{} {flags} {slices} {processors} {estimate} {priority} {}",
+            list(&extents),
+            u8::from(is_preemptible)
         );
         (request, text)
     }
@@ -502,13 +511,15 @@ impl World<'_> {
             };
             let request = &report.request;
             let mut text = format!(
-                "{runs} {} {processors} {} {ahead} {} {} {} {}",
+                "{runs} {} {processors} {} {ahead} {} {} {} {} {} {}",
                 report.submitted,
                 report.blocks,
                 request.flags.bits(),
                 request.slices(),
                 request.processors,
                 request.estimate.map_or(0, NonZeroU64::get),
+                request.class.priority(),
+                u8::from(request.class.is_preemptible()),
             );
             for extent in request.shape.extents().iter() {
                 write!(text, " {extent}").unwrap();

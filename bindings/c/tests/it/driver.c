@@ -59,12 +59,14 @@ static uint8_t numbers(uint16_t *values) {
 }
 
 static meshalloc_request request(void) {
-  meshalloc_request read = {{0}, 0, 0, 0, 0, 0};
+  meshalloc_request read = {{0}, 0, 0, 0, 0, 0, 0, 0};
   read.dimensions = numbers(read.extents);
   read.flags = (uint8_t)next();
   read.slices = (uint16_t)next();
   read.processors = next32();
   read.estimate = next();
+  read.priority = next();
+  read.preemptible = (uint8_t)next();
   return read;
 }
 

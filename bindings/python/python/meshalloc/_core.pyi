@@ -24,6 +24,8 @@ class Request:
     def may_rotate(self) -> bool: ...
     @property
     def estimate(self) -> float | None: ...
+    @property
+    def priority(self) -> float: ...
 
 class Waiting:
     @property
@@ -120,6 +122,8 @@ class Controller:
         wait: bool = True,
         estimate: int | None = None,
         lease: int | None = None,
+        priority: int = 0,
+        preemptible: bool = False,
     ) -> None: ...
     def release(self, job: int, *, now: int) -> int: ...
     def advance(self, *, now: int) -> None: ...
@@ -158,6 +162,8 @@ class Client:
         wait: bool = True,
         estimate: int | None = None,
         lease: int | None = None,
+        priority: int = 0,
+        preemptible: bool = False,
     ) -> None: ...
     def release(self, job: int, *, now: int | None = None) -> int: ...
     def mark_faulty(

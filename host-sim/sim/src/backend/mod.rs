@@ -36,8 +36,8 @@ pub trait Backend {
     fn call(&mut self, change: &Change, now: Ticks, on_event: OnEvent<'_>) -> Called<Outcome>;
 
     /// Interrupts running jobs, without an event; then waiting jobs try. Each interrupted job waits
-    /// again at its place in the order of submission, where its counts go on; of jobs that were
-    /// submitted at one time the lesser name is first ([`meshalloc::Controller::requeue`]).
+    /// again at its place in the queue, where its counts go on; of jobs that stand there since one
+    /// time the lesser name is first ([`meshalloc::Controller::requeue`]).
     ///
     /// # Errors
     ///

@@ -29,8 +29,9 @@ pub struct Waiting {
 
 /// A scheduler of your own: it chooses which waiting job may try.
 pub trait Policy {
-    /// The place in the queue, which is in order of submission, of the job that may try next;
-    /// `None`, or a place whose job has failed or of which the queue has no job, ends the pass.
+    /// The place in the queue, which is in order of submission less priority, of the job that may
+    /// try next; `None`, or a place whose job has failed or of which the queue has no job, ends the
+    /// pass.
     /// Called after each change and after each attempt.
     fn next(&mut self, queue: &[Waiting], now: Ticks) -> Option<usize>;
 }
@@ -49,7 +50,7 @@ pub fn first_come(queue: &[Waiting], _: Ticks) -> Option<usize> {
 /// A [`Policy`] as a scheduler of core: it keeps the queue as a slice, and knows which jobs failed.
 ///
 /// ```text
-///   arrival    the job joins the end of `queue`
+///   arrival    the job joins `queue`, the end unless it has a priority
 ///   grant      the job leaves it
 ///   departure  all may try again: `queue` is made anew, without failures
 /// ```

@@ -17,6 +17,9 @@ pub struct Conditions {
     /// number wait, whatever their arrival times. The utilization is then that of saturation. Under
     /// first come, first served any number gives the same decisions.
     pub backlog: Option<NonZero<u32>>,
+    /// Whether jobs may have priorities. Then no job is kept outside the controller where that gets
+    /// more memory, also under first come, first served.
+    pub has_priorities: bool,
     /// Whether the largest slice that could be placed is measured over time.
     pub largest: bool,
     /// Run times count as at least this in the bounded slowdown, in ticks, over 0.
@@ -38,6 +41,7 @@ impl From<Measured> for Conditions {
         Conditions {
             measured,
             backlog: None,
+            has_priorities: false,
             largest: false,
             slowdown_threshold: TimeUnit::Second.ticks(SLOWDOWN_THRESHOLD),
             kill_at_estimate: false,

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use meshalloc::Block;
 
+use super::queue::Place;
 use super::record::{Record, Stage};
 use crate::workload::Job;
 
@@ -30,7 +31,7 @@ pub(super) struct Present {
 impl Present {
     /// The next job arrives, at this place of the queue.
     #[inline]
-    pub(super) fn push(&mut self, job: Job, wants: u32, place: u64) {
+    pub(super) fn push(&mut self, job: Job, wants: u32, place: Place) {
         self.in_window += 1;
         let mut blocks = self.unused.pop().unwrap_or_default();
         blocks.clear();
@@ -155,7 +156,7 @@ mod tests {
         let mut present = Present::default();
         // Every 1,000th job stays.
         for number in 0..100_000 {
-            present.push(job(number), 1, number.into());
+            present.push(job(number), 1, (0, number.into()));
             if number % 1_000 != 0 {
                 leave(&mut present, number);
             }
@@ -180,7 +181,7 @@ mod tests {
         let mut draw = 1_u64;
         for number in 0..20_000_u32 {
             draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            present.push(job(number), 1, number.into());
+            present.push(job(number), 1, (0, number.into()));
             there.insert(number);
             // Old ones seldom, others soon.
             let leaves = match (draw >> 40) % 64 {

@@ -2,14 +2,18 @@
 
 use std::collections::VecDeque;
 
+/// A place in the order of the queue: since when its job stands there
+/// ([`Class::since`](meshalloc::Class::since)), and which of those of one time it is.
+pub(super) type Place = (i128, u64);
+
 /// Places, ascending, with the numbers of their jobs.
 #[derive(Default)]
-pub(super) struct Queue(VecDeque<(u64, u32)>);
+pub(super) struct Queue(VecDeque<(Place, u32)>);
 
 impl Queue {
-    /// A job joins at its place, which is the end unless it was there before.
+    /// A job joins at its place, which is the end unless it has a priority or was there before.
     #[inline]
-    pub(super) fn join(&mut self, place: u64, number: u32) {
+    pub(super) fn join(&mut self, place: Place, number: u32) {
         match self.0.back() {
             Some(&(last, _)) if place < last => {
                 let before = self.0.partition_point(|&(other, _)| other < place);
@@ -21,7 +25,7 @@ impl Queue {
 
     /// The job at this place leaves, in most cases the first.
     #[inline]
-    pub(super) fn leave(&mut self, place: u64) {
+    pub(super) fn leave(&mut self, place: Place) {
         if self.0.front().is_some_and(|&(first, _)| first == place) {
             self.0.pop_front();
         } else if let Ok(at) = self.0.binary_search_by_key(&place, |&(other, _)| other) {

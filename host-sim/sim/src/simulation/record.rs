@@ -3,6 +3,7 @@
 use meshalloc::{Block, Refusal, Ticks};
 
 use super::observer::{JobRecord, Waits};
+use super::queue::Place;
 use crate::workload::Job;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +23,7 @@ pub(super) enum Stage {
 pub(super) struct Record {
     pub(super) job: Job,
     /// Its place in the order of the queue: jobs are behind those with a lower one.
-    pub(super) place: u64,
+    pub(super) place: Place,
     pub(super) stage: Stage,
     pub(super) blocks: Vec<Block>,
     pub(super) held: u32,
@@ -54,7 +55,7 @@ pub(super) struct Record {
 impl Record {
     /// A job that arrives, with memory for its blocks.
     #[inline]
-    pub(super) fn new(job: Job, wants: u32, place: u64, blocks: Vec<Block>) -> Self {
+    pub(super) fn new(job: Job, wants: u32, place: Place, blocks: Vec<Block>) -> Self {
         Record {
             job,
             place,

@@ -22,7 +22,7 @@ pub(super) struct State<'o> {
     pub(super) measured: Measured,
     pub(super) observer: &'o mut dyn Observer,
     pub(super) now: Ticks,
-    /// The latest number of an event or of a place of the queue.
+    /// The latest number of an event or of a place in the queue.
     pub(super) sequence: u64,
     /// Jobs that have arrived and not left.
     pub(super) present: Present,
@@ -196,7 +196,7 @@ impl<'o> State<'o> {
         self.pass_to(job.arrival)?;
         let number = self.arrived;
         self.arrived = number.checked_add(1).ok_or(SimulationError::TooManyJobs)?;
-        let place = self.sequence();
+        let place = (job.request.class.since(self.now), self.sequence());
         self.present.push(job, wants, place);
         self.join(number);
         if let Measured::Arrivals { first, end } = self.measured {

@@ -7,7 +7,7 @@ use meshalloc::{Flags, Slices, Ticks};
 use super::columns::Column;
 use super::log_job::{LogJob, LogOptions, Owner};
 use super::shape_cells::{read_rings, read_shape};
-use super::value::{self, Value, Zero};
+use super::value::{self, PRIORITY, Value, Zero};
 use super::{TIME_MAX, TimeUnit};
 
 /// A line of a log, by the columns of a trace.
@@ -26,9 +26,9 @@ pub(super) trait Fields {
         let form = match column {
             Column::Submit => "seconds, 0 or more, or a date such as 2026-03-01T08:01:56".into(),
             Column::Run | Column::Estimate => "seconds, or D-HH:MM:SS".into(),
-            Column::Id | Column::Priority if Self::CAN_LEAVE_OUT => {
-                let name = column.name();
-                format!("a whole number; --columns {name}= leaves the column out")
+            Column::Priority => format!("{PRIORITY}; --columns priority= leaves the column out"),
+            Column::Id if Self::CAN_LEAVE_OUT => {
+                "a whole number; --columns id= leaves the column out".into()
             }
             _ => "a whole number".to_owned(),
         };
@@ -180,6 +180,8 @@ impl Lines {
             Value::Known(time) => Some(time),
             Value::Unlimited => Some(TIME_MAX),
         };
+        let priority = value::priority(fields.word(Column::Priority));
+        let priority = priority.ok_or_else(|| fields.unreadable(Column::Priority))?;
         let Value::Known(run_time) = span(Column::Run)? else {
             return Ok(Entry::LeftOut(Reason::NoRunTime));
         };
@@ -199,10 +201,10 @@ impl Lines {
             },
             run_time,
             requested_time,
+            priority,
             owner: Owner {
                 user: self.users.number(fields, Column::User)?,
                 group: self.groups.number(fields, Column::Group)?,
-                priority: known(whole(Column::Priority)?, -1),
             },
         }))
     }

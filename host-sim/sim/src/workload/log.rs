@@ -431,15 +431,18 @@ impl Log {
                 None => arrival,
                 Some(_) => (arrival as f64 * stretch).round() as Ticks,
             };
-            let request = requests(entry);
-            let (arrival, work) = match &self.messages {
-                None => (arrival, Work::Service(entry.run_time)),
+            let (arrival, priority, work) = match &self.messages {
+                None => (arrival, entry.priority, Work::Service(entry.run_time)),
                 Some(sent) => {
-                    let cycles = TimeUnit::Second.of(arrival) * sent.cycles_per_second;
+                    let cycles = |time| {
+                        let cycles = TimeUnit::Second.of(time) * sent.cycles_per_second;
+                        TimeUnit::Cycle.ticks(cycles)
+                    };
                     let work = sent.work(place, draws.draw(), entry.run_time);
-                    (TimeUnit::Cycle.ticks(cycles), work)
+                    (cycles(arrival), cycles(entry.priority), work)
                 }
             };
+            let request = requests(entry).with_priority(priority);
             estimator.estimated(Job {
                 arrival,
                 request,

@@ -69,8 +69,16 @@ pub struct LogJob {
     pub run_time: Ticks,
     /// The run time that was requested, in ticks, if it is known.
     pub requested_time: Option<Ticks>,
+    /// Its head start in the queue, in ticks.
+    #[serde(skip_serializing_if = "is_none")]
+    pub priority: Ticks,
     /// Who submitted it.
     pub owner: Owner,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+const fn is_none(priority: &Ticks) -> bool {
+    *priority == 0
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
@@ -93,8 +101,6 @@ pub struct Owner {
     pub user: i64,
     /// The group.
     pub group: i64,
-    /// The priority.
-    pub priority: i64,
 }
 
 impl Owner {
@@ -102,6 +108,5 @@ impl Owner {
     pub const UNKNOWN: Owner = Owner {
         user: -1,
         group: -1,
-        priority: -1,
     };
 }

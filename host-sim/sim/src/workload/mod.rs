@@ -176,6 +176,17 @@ impl Workload {
         }
     }
 
+    /// Whether a job has a priority.
+    pub(crate) fn has_priorities(&self) -> bool {
+        match self {
+            Workload::Synthetic(_) => self.mix().is_some_and(|mix| {
+                let mut entries = mix.entries.iter();
+                entries.any(|entry| entry.request.class.priority() > 0)
+            }),
+            Workload::Log(log) => log.jobs.iter().any(|job| job.priority > 0),
+        }
+    }
+
     /// The unit of its times.
     pub const fn time_unit(&self) -> TimeUnit {
         match self.messages() {

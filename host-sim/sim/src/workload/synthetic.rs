@@ -22,7 +22,7 @@ use super::stream::Stream;
 use super::{
     ARRIVALS_PER_TICK_MAX, Arrivals, CountDistribution, Counts, EstimateModel, Job, Jobs, Lublin,
     MixError, Process, Rate, Requests, ServiceDistribution, ShapeRule, SideDistribution, Submeshes,
-    TIME_MAX, WorkDistribution,
+    TIME_MAX, TimeUnit, WorkDistribution,
 };
 use crate::error::SettingError;
 use crate::wording::{Number, counted};
@@ -299,8 +299,15 @@ impl Synthetic {
             if let Some(next) = &mut arrivals {
                 clock = next(clock).min(TIME_MAX);
             }
-            let request = requests();
+            let request: Request = requests();
             let work = works(request.total());
+            let request = match (unit, request.class.priority()) {
+                (TimeUnit::Cycle, priority @ 1..) => {
+                    let cycles = unit.ticks(TimeUnit::Second.of(priority));
+                    request.with_priority(cycles)
+                }
+                _ => request,
+            };
             Job {
                 arrival: clock,
                 request,

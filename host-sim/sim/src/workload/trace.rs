@@ -2,11 +2,10 @@
 //!
 //! The first line has the names of the columns, in any order, separated by commas, `|`, `;` or
 //! tabs. There must be `submit` and `run`, times in seconds with decimals if need be, and `shape`
-//! or `processors`; there may be `estimate`, a run time, `rings`, as in a [mix](super::mix), the
-//! whole numbers `id` and `priority`, and `user` and `group`, which may be names. Others are not
-//! read.
-//! [`Columns`] gives the names that they have in a file. The names of a jobs file that a run writes
-//! are known too; such a file is read if its jobs are of one run.
+//! or `processors`; there may be `estimate`, a run time, `priority`, a head start in the queue,
+//! `rings`, as in a [mix](super::mix), the whole number `id`, and `user` and `group`, which may be
+//! names. Others are not read. [`Columns`] gives the names that they have in a file. The names of a
+//! jobs file that a run writes are known too; such a file is read if its jobs are of one run.
 //!
 //! ```text
 //! submit,run,shape,user
@@ -115,7 +114,7 @@ mod tests {
 
     use meshalloc::{Flags, Grid, Mesh, Request, Shape, Slices};
 
-    use super::super::{Log, LogJob, LogOptions, Owner, Workload};
+    use super::super::{Log, LogJob, LogOptions, Owner, TIME_MAX, TimeUnit, Workload};
     use super::*;
 
     fn options(columns: &str) -> LogOptions {
@@ -152,17 +151,15 @@ mod tests {
             flags: Flags::empty(),
             run_time,
             requested_time: None,
+            priority: 0,
             owner: Owner::UNKNOWN,
         };
         let expected = [
             job(2, 0, 7, None, 10 * second),
             LogJob {
                 requested_time: Some(60 * second),
-                owner: Owner {
-                    user: 1,
-                    group: 2,
-                    priority: 3,
-                },
+                priority: 3 * second,
+                owner: Owner { user: 1, group: 2 },
                 ..job(17, 20_500_000, 8, Some((4, 2)), 3600 * second)
             },
             LogJob {
@@ -318,6 +315,21 @@ mod tests {
                 "{error}"
             );
         }
+    }
+
+    #[test]
+    fn a_priority_is_a_time() {
+        let text = "submit,run,processors,priority\n0,1,1,\n1,1,1,90\n2,1,1,00:30:00\n3,1,1,-1\n\
+                    4,1,1,4294901757\n";
+        let log = read(text, options("")).unwrap();
+        let requests = log.jobs(1, 0).unwrap().map(|job| job.request);
+        let priorities: Vec<_> = requests.map(|request| request.class.priority()).collect();
+        let second = TimeUnit::Second.ticks_each();
+        assert_eq!(priorities, [0, 90 * second, 1800 * second, 0, TIME_MAX]);
+        let error = read("submit,run,processors,priority\n0,1,1,high\n", options(""));
+        let expected = "a.csv:2: priority is \"high\": expected seconds of a head start, or \
+                        D-HH:MM:SS; --columns priority= leaves the column out; nothing if unknown";
+        assert_eq!(error.unwrap_err(), expected);
     }
 
     #[test]

@@ -67,6 +67,19 @@ pub(crate) fn span(word: &str) -> Option<Value<Ticks>> {
     })
 }
 
+/// What a priority is.
+pub(super) const PRIORITY: &str = "seconds of a head start, or D-HH:MM:SS";
+
+/// A head start in the queue in ticks: a [`span`], none if it is unknown. `None`: the word is no
+/// time.
+pub(super) fn priority(word: &str) -> Option<Ticks> {
+    Some(match span(word)? {
+        Value::Known(priority) => priority,
+        Value::Unknown => 0,
+        Value::Unlimited => TIME_MAX,
+    })
+}
+
 /// The seconds in `MM:SS`, `HH:MM:SS`, `D-HH:MM:SS` of Slurm or `D days HH:MM:SS` of pandas, with
 /// decimals if need be.
 fn clock(word: &str) -> Option<f64> {

@@ -127,17 +127,17 @@ impl State<'_> {
     }
 
     /// An interrupted job gives its processors back. It returns to its place in the controller's
-    /// queue or, if it goes `to_end`, is kept to join the end.
+    /// queue or, if it goes `to_end`, is kept to join it as if it arrived now.
     fn give_back(&mut self, number: u32, to_end: bool) {
-        let end = to_end.then(|| self.sequence());
+        let end = to_end.then(|| (self.now, self.sequence()));
         let record = self.present.here(number);
         self.free += i64::from(std::mem::take(&mut record.held));
         self.free -= i64::from(self.failing.faulty_in(&record.blocks));
         record.blocks.clear();
         self.running -= 1;
-        if let Some(end) = end {
+        if let Some((now, number)) = end {
             record.stage = Stage::Kept;
-            record.place = end;
+            record.place = (record.job.request.class.since(now), number);
         } else {
             record.stage = Stage::Waits;
             // The controller goes on counting them.

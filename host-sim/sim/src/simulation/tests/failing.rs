@@ -201,6 +201,7 @@ fn run_checked(
     let mut backend = checked(machine, inner);
     let conditions = Conditions {
         failures,
+        has_priorities: jobs.iter().any(|job| job.request.class.priority() > 0),
         ..Measured::Departures(jobs.len() as u32).into()
     };
     let mut times = Times::default();

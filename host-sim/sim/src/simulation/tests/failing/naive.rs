@@ -15,8 +15,9 @@ struct Naive {
     arrival: Ticks,
     width: usize,
     estimate: Option<Ticks>,
+    priority: Ticks,
     left: Ticks,
-    /// Since when it waits: its arrival, or when it joined the end of the queue again.
+    /// Since when it waits: its arrival, or when it joined the queue again as a new job.
     since: Ticks,
     state: NaiveState,
     first_start: Option<Ticks>,
@@ -162,7 +163,7 @@ impl NaiveRow {
             let job = &mut self.jobs[number];
             match job.state {
                 NaiveState::Future if job.arrival == self.now => {
-                    self.join_end(number);
+                    self.join(number);
                 }
                 NaiveState::Runs { start, .. } if start + length == self.now => {
                     job.saving += length - job.left;
@@ -249,12 +250,13 @@ impl NaiveRow {
                 job.has_returned = true;
                 self.queue.push(number);
                 self.queue.sort_unstable();
+                self.sort_queue();
                 self.let_try();
             }
             Restart::ElsewhereLast => {
                 self.jobs[number].state = NaiveState::Queued;
                 self.let_try();
-                self.join_end(number);
+                self.join(number);
             }
         }
     }
@@ -276,21 +278,40 @@ impl NaiveRow {
         true
     }
 
-    /// A job joins the end of the queue; it alone may try, if any may.
-    fn join_end(&mut self, number: usize) {
+    /// Those that stand there since one time stay in their order.
+    fn sort_queue(&mut self) {
+        let jobs = &self.jobs;
+        let since = |&number: &usize| {
+            let job = &jobs[number];
+            i128::from(job.since) - i128::from(job.priority)
+        };
+        self.queue.sort_by_key(since);
+    }
+
+    /// A job joins the queue; if it may, it tries, and then those behind it.
+    fn join(&mut self, number: usize) {
         self.queue.push(number);
         let job = &mut self.jobs[number];
         (job.state, job.since) = (NaiveState::Queued, self.now);
         self.arrivals += 1;
+        self.sort_queue();
         if let SchedulerKind::ShortestJobFirst { threshold } = self.scheduler {
             return self.shortest_first(threshold);
         }
         self.see_head();
-        let last = self.queue.len() - 1;
+        let at = self
+            .queue
+            .iter()
+            .position(|&other| other == number)
+            .unwrap();
         let bypasses = matches!(self.scheduler, SchedulerKind::ModifiedFcfs(_));
-        if (last == 0 || bypasses && self.may_bypass()) && self.attempt(last) {
-            self.bypasses += 1;
-            self.see_head();
+        if at == 0 || bypasses && self.may_bypass() {
+            let starts = self.attempt(at);
+            if starts {
+                self.bypasses += u64::from(at > 0);
+                self.see_head();
+            }
+            self.let_try_after(at, starts);
         }
     }
 
@@ -301,10 +322,17 @@ impl NaiveRow {
             return self.shortest_first(threshold);
         }
         self.see_head();
-        while !self.queue.is_empty() && self.attempt(0) {
-            self.see_head();
+        self.let_try_after(0, true);
+    }
+
+    /// The job at this place has tried: the next ones do.
+    fn let_try_after(&mut self, tried: usize, started: bool) {
+        if tried == 0 && started {
+            while !self.queue.is_empty() && self.attempt(0) {
+                self.see_head();
+            }
         }
-        let mut at = 1;
+        let mut at = (tried + usize::from(!started)).max(1);
         while at < self.queue.len() && self.may_bypass() {
             if self.attempt(at) {
                 self.bypasses += 1;
@@ -429,6 +457,10 @@ fn a_naive_simulation_gives_the_same() {
             .map(|_| {
                 arrival += below(6 * SECOND);
                 let request = Request::submesh(1 + below(most as u64) as u16, 1);
+                let request = match case % 2 {
+                    0 => request,
+                    _ => request.with_priority(below(30 * SECOND).saturating_sub(9 * SECOND)),
+                };
                 Job {
                     arrival,
                     work: Work::Service(1 + below(20 * SECOND)),
@@ -491,6 +523,7 @@ fn a_naive_simulation_gives_the_same() {
                 arrival: job.arrival,
                 width: job.request.processors as usize,
                 estimate: job.request.estimate.map(NonZero::get),
+                priority: job.request.class.priority(),
                 left: job.work.service().unwrap(),
                 since: job.arrival,
                 state: NaiveState::Future,
