@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
 use meshalloc::{
-    Answer, Block, Change, Configuration, Description, Error, Event, EventKind, JobId, JobState,
+    Answer, Block, Change, Class, Configuration, Description, Error, Event, EventKind, JobId, JobState,
     Outcome, Query, Request,
 };
 use meshalloc_firmware::client::{Client, ClientError, Endpoint, Line, Options, serial_ports};
@@ -95,6 +95,9 @@ enum Command {
         /// A head start in the queue: it waits as if it had been submitted this much earlier
         #[arg(long, value_name = "TIME", value_parser = milliseconds)]
         priority: Option<NonZeroU64>,
+        /// Jobs of a higher priority may take its processors
+        #[arg(long)]
+        preemptible: bool,
         /// The time after which the job is released by itself
         #[arg(long, value_name = "TIME", value_parser = milliseconds)]
         lease: Option<NonZeroU64>,
@@ -300,12 +303,12 @@ impl Device<'_> {
                 shape,
                 estimate,
                 priority,
+                preemptible,
                 lease,
             } => {
-                let mut request = self.request(shape)?;
-                if let Some(priority) = priority {
-                    request = request.with_priority(priority.get());
-                }
+                let priority = priority.map_or(0, NonZeroU64::get);
+                let class = Class::new(priority, *preemptible).unwrap_or_default();
+                let mut request = self.request(shape)?.with_class(class);
                 if let Some(estimate) = estimate {
                     request = request.with_estimate(estimate.get());
                 }

@@ -132,8 +132,10 @@ impl Changes {
             71..74 => Change::Replace {
                 job: broken(controller).unwrap_or(job),
             },
-            74..77 => preemption(controller, random).unwrap_or(Change::Release { job }),
-            77..79 => Change::Lease {
+            74..77 if is_varied => {
+                preemption(controller, random).unwrap_or(Change::Release { job })
+            }
+            74..79 => Change::Lease {
                 job,
                 ticks: NonZeroU64::new(random.below(300).into()),
             },
