@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
 use meshalloc::{
-    Answer, Block, Change, Class, Configuration, Description, Error, Event, EventKind, JobId, JobState,
-    Outcome, Query, Request,
+    Answer, Block, Change, Class, Configuration, Description, Error, Event, EventKind, JobId,
+    JobState, Outcome, Query, Request,
 };
 use meshalloc_firmware::client::{Client, ClientError, Endpoint, Line, Options, serial_ports};
 use meshalloc_firmware::protocol::Greeting;

@@ -162,9 +162,8 @@ fn preemption(controller: &Controller<'_>, random: &mut Random) -> Option<Change
     let queue = controller.jobs().queue();
     let waiting: Vec<_> = queue.slots().map(|slot| queue.get(slot)).collect();
     let of = waiting.get(random.below(waiting.len() as u32 + 1) as usize)?;
-    let may_go = |class: Class| {
-        class.is_preemptible() && class.priority() < of.request().class.priority()
-    };
+    let may_go =
+        |class: Class| class.is_preemptible() && class.priority() < of.request().class.priority();
     let running = controller.jobs().running();
     let lower = running.filter(|job| may_go(job.request().class) && random.percent(60));
     let victims: Vec<_> = lower.map(JobSlot::id).take(VICTIMS_MAX).collect();

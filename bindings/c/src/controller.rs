@@ -3,9 +3,9 @@
 use core::ffi::c_void;
 use core::num::NonZeroU64;
 
-use meshalloc::storage::Needs;
 #[cfg(feature = "preemption")]
 use meshalloc::Victims;
+use meshalloc::storage::Needs;
 #[cfg(feature = "machine")]
 use meshalloc::{Answer, Query};
 use meshalloc::{Change, Configuration as CoreConfiguration, JobId, Outcome as EventKind};

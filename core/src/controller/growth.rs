@@ -30,7 +30,8 @@ const WANTED: usize = 1 + 1 + 8 + 1;
 ///
 /// [`Ended`]: crate::jobs::Ended
 #[cfg(feature = "preemption")]
-const PREEMPTED: usize = ITEM + 1 + bytes_of(EVENTS) + bytes_of(TIME) + 3 * bytes_of(u32::MAX as u64);
+const PREEMPTED: usize =
+    ITEM + 1 + bytes_of(EVENTS) + bytes_of(TIME) + 3 * bytes_of(u32::MAX as u64);
 /// A lower bound of the numbers in a full item.
 const NUMBERS: usize = NUMBERS_MAX - 2;
 /// Bytes of an item in addition to its numbers: kind and length.

@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::num::NonZeroU64;
 
 use meshalloc::{
-    Answer, Change, Configuration, Error, Flags, JobId, Outcome, Pauses, Query, Refusal, Request,
-    SchedulerKind, Storage, StrategyKind, Submesh,
+    Answer, Change, Class, Configuration, Error, Flags, JobId, Outcome, Pauses, Query, Refusal,
+    Request, SchedulerKind, Storage, StrategyKind, Submesh,
 };
 use meshalloc_firmware::journal::memory::MemoryFlash;
 use meshalloc_firmware::protocol::Origin;
@@ -336,6 +336,8 @@ fn some_command(random: &mut Random) -> Change {
     } else {
         request
     };
+    let class = Class::new(random.below(3) as u64, random.once_in(2));
+    let request = request.with_class(class.expect("this build has priorities"));
     let ticks = random.below(300) as u64;
     match random.below(24) {
         0..8 => Change::submit(job, request),

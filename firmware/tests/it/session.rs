@@ -12,8 +12,8 @@ use meshalloc::{
 use meshalloc_firmware::{BUILD, Client, ClientError, PROTOCOL_VERSION, SOFTWARE, Server};
 
 use crate::board::{
-    Board, JOBS, Led, at_reset, configuration, grid, handle, on, on_cube, preempt, release, request,
-    submit, submit_shape,
+    Board, JOBS, Led, at_reset, configuration, grid, handle, on, on_cube, preempt, release,
+    request, submit, submit_shape,
 };
 use crate::line::{Faults, MemoryLine, OPTIONS, Random, call};
 

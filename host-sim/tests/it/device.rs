@@ -286,7 +286,7 @@ fn jobs_make_room_for_an_urgent_one() {
     assert_eq!(*granted, (&json!(6), &json!("granted")));
     let jobs = session.says("jobs");
     assert!(
-        jobs.contains("         1  waits  8x4                  2 ahead\n"),
+        jobs.contains("         1  waits  8x4                  1 ahead\n"),
         "{jobs}"
     );
     session.says("reset");

@@ -57,7 +57,12 @@ fn jobs(controller: &Controller<'_>) -> BTreeMap<JobId, Known> {
         };
         (job.id(), known)
     };
-    controller.jobs().running().chain(waiting).map(known).collect()
+    controller
+        .jobs()
+        .running()
+        .chain(waiting)
+        .map(known)
+        .collect()
 }
 
 /// Whether any place of `w x h`, or if it turns of `h x w`, has only processors that may be taken.
@@ -173,7 +178,11 @@ struct Seen {
 }
 
 /// Carries a change out and makes all attempts that follow.
-fn carry_out(controller: &mut Controller<'_>, change: &Change, now: Ticks) -> Result<Outcome, Error> {
+fn carry_out(
+    controller: &mut Controller<'_>,
+    change: &Change,
+    now: Ticks,
+) -> Result<Outcome, Error> {
     let outcome = controller.begin(change, now, None, None);
     while controller.advance(None) {}
     outcome

@@ -72,9 +72,8 @@ impl Situation<'_> {
             processors: self.held(running),
             ran: now.saturating_sub(running.granted_at),
         };
-        let lost = |running: &Running| {
-            Self::may_preempt(waiting, running).then(|| victim(running).lost())
-        };
+        let lost =
+            |running: &Running| Self::may_preempt(waiting, running).then(|| victim(running).lost());
         let (places, is_least) = match self.cheapest(&waiting.request, &lost, VICTIMS_MAX)? {
             Cheapest::Set(places) => (places, true),
             Cheapest::Open {

@@ -139,7 +139,9 @@ fn the_victims_are_the_cheapest_of_all_sets() {
                 let extents = waiting.request.shape.extents().to_vec();
                 let fits_without = |set| {
                     let busy = points_of(&machine, situation, set);
-                    free_boxes(&machine, &extents, turns, &busy).next().is_some()
+                    free_boxes(&machine, &extents, turns, &busy)
+                        .next()
+                        .is_some()
                 };
                 let least = least_of_all(situation, waiting, &fits_without);
                 let found = situation.victims(waiting, NOW).unwrap();
@@ -206,45 +208,56 @@ fn the_controller_takes_the_choice() {
         (mesh, None, StrategyKind::FrameSliding, 1),
         (mesh, None, StrategyKind::MultipleBuddy, 1),
         (mesh, None, StrategyKind::Random { seed: 5 }, 1),
-        (*pod.grid(), Some(&pod), StrategyKind::Cubes { fold: false }, 1),
+        (
+            *pod.grid(),
+            Some(&pod),
+            StrategyKind::Cubes { fold: false },
+            1,
+        ),
         (*pod.grid(), Some(&pod), StrategyKind::Folding, 2),
     ];
     for (machine, description, strategy, slices) in cases {
         let configuration = serves(&machine, strategy);
         let (mut taken, mut full) = (0, 0);
         let states = (30, 24, slices);
-        in_random_states(configuration, description, states, &mut |backend, situation| {
-            let all = situation.running.len() + situation.waiting.len();
-            let may_preempt = |it: &&meshalloc_sim::situation::Waiting| {
-                matches!(
-                    situation.victims(it, NOW).unwrap(),
-                    Preemption::Of { victims, .. } if !victims.is_empty()
-                )
-            };
-            let Some(waiting) = situation.waiting.iter().find(may_preempt) else {
-                return;
-            };
-            let Preemption::Of { victims, .. } = situation.victims(waiting, NOW).unwrap() else {
-                unreachable!("just seen");
-            };
-            let jobs: Vec<_> = victims.iter().map(|victim| victim.job).collect();
-            let preempt = Change::Preempt {
-                job: waiting.job,
-                victims: Victims::new(&jobs).unwrap(),
-            };
-            match backend.call(&preempt, NOW, &mut |_, _| ()).unwrap() {
-                Ok(Outcome::Done) => {
-                    assert!(runs(backend, waiting.job));
-                    taken += 1;
+        in_random_states(
+            configuration,
+            description,
+            states,
+            &mut |backend, situation| {
+                let all = situation.running.len() + situation.waiting.len();
+                let may_preempt = |it: &&meshalloc_sim::situation::Waiting| {
+                    matches!(
+                        situation.victims(it, NOW).unwrap(),
+                        Preemption::Of { victims, .. } if !victims.is_empty()
+                    )
+                };
+                let Some(waiting) = situation.waiting.iter().find(may_preempt) else {
+                    return;
+                };
+                let Preemption::Of { victims, .. } = situation.victims(waiting, NOW).unwrap()
+                else {
+                    unreachable!("just seen");
+                };
+                let jobs: Vec<_> = victims.iter().map(|victim| victim.job).collect();
+                let preempt = Change::Preempt {
+                    job: waiting.job,
+                    victims: Victims::new(&jobs).unwrap(),
+                };
+                match backend.call(&preempt, NOW, &mut |_, _| ()).unwrap() {
+                    Ok(Outcome::Done) => {
+                        assert!(runs(backend, waiting.job));
+                        taken += 1;
+                    }
+                    // No room for the new blocks beside the old ones.
+                    Err(error) if error == meshalloc::Refusal::TableFull.into() => full += 1,
+                    other => panic!("{strategy}: {other:?} of {situation:?}"),
                 }
-                // No room for the new blocks beside the old ones.
-                Err(error) if error == meshalloc::Refusal::TableFull.into() => full += 1,
-                other => panic!("{strategy}: {other:?} of {situation:?}"),
-            }
-            let ask = &mut |query: &meshalloc::Query| backend.query(query);
-            let after = Situation::read(ask, configuration, description).unwrap();
-            assert_eq!(after.running.len() + after.waiting.len(), all);
-        });
+                let ask = &mut |query: &meshalloc::Query| backend.query(query);
+                let after = Situation::read(ask, configuration, description).unwrap();
+                assert_eq!(after.running.len() + after.waiting.len(), all);
+            },
+        );
         assert!(taken > 10 && full < 5, "{strategy}: {taken}, {full}");
     }
 }
