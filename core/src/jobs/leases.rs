@@ -118,8 +118,8 @@ impl JobTable<'_> {
         first.filter(|&(ends, _)| ends <= now)
     }
 
-    /// Remembers the end of a lease or a grant. It replaces the oldest one if there is no room. Numbers
-    /// ascend.
+    /// Remembers the end of a lease or a grant. It replaces the oldest one if there is no room.
+    /// Numbers ascend.
     pub(crate) fn remember_end(&mut self, number: u64, ended: Ended) {
         let remembered = &mut self.leases.ended;
         if remembered.is_full() {
