@@ -7,7 +7,7 @@ use heapless::Vec;
 use crate::error::Error;
 use crate::grid::Shape;
 use crate::grid::{Block, Grid};
-use crate::jobs::{JobSlot, JobTable, Leases, Slot};
+use crate::jobs::{Ended, JobSlot, JobTable, Slot};
 use crate::machine::{Description, Slice};
 use crate::message::SliceReport;
 use crate::message::{
@@ -103,7 +103,7 @@ impl<'a, 'm> View<'a, 'm> {
         let mut grants = grants.peekable();
         let mut ends = self.jobs.ended_since(number).peekable();
         iter::from_fn(move || {
-            if Leases::BUILT {
+            if Ended::BUILT {
                 let grant = grants.peek();
                 let is_next = |&(end, _): &(u64, _)| grant.is_none_or(|grant| end < grant.number);
                 if let Some((number, ended)) = ends.next_if(is_next) {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Controller;
 use crate::checkpoint::{ItemKind, RestoreError, Writer, consistent};
-use crate::jobs::Ended;
+use crate::jobs::{Ended, Leases};
 use crate::request::{JobId, Ticks};
 use crate::scheduler::ServedScheduler;
 use crate::strategy::ServedStrategy;
@@ -52,6 +52,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
         before: (u64, u64),
     ) -> Result<u64, RestoreError> {
         match saved {
+            SavedLease::Runs { .. } if !Leases::BUILT => Err(RestoreError::Format),
             SavedLease::Runs { job, ends } => {
                 let slot = self.jobs.find(job).ok_or(RestoreError::Inconsistent)?;
                 consistent((1..Ticks::MAX).contains(&ends) && self.jobs.lease(slot).is_none())?;

@@ -14,8 +14,8 @@ use crate::request::{JobId, Ticks};
 /// [`Counts`](crate::Counts) has how many leases have ended.
 pub const LEASES_ENDED_MAX: usize = 16;
 
-/// The room for them: the least in a build without leases.
-const REMEMBERED: usize = if Leases::BUILT { LEASES_ENDED_MAX } else { 1 };
+/// The room for them: the least in a build without either.
+const REMEMBERED: usize = if Ended::BUILT { LEASES_ENDED_MAX } else { 1 };
 
 /// The end of a lease, which releases the job, or of the grant of a job that is preempted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +34,9 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
+    /// Whether there are any in this build.
+    pub(crate) const BUILT: bool = Leases::BUILT || cfg!(feature = "preemption");
+
     /// What an event says of it.
     pub(crate) const fn kind(self) -> EventKind {
         #[cfg(feature = "preemption")]

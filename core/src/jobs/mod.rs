@@ -172,7 +172,7 @@ impl<'m> JobTable<'m> {
         self.reserved = 0;
         self.free = NONE;
         self.fresh = 0;
-        if Leases::BUILT {
+        if Ended::BUILT {
             self.leases = Leases::NONE;
         }
     }
