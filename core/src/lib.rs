@@ -47,6 +47,8 @@ mod occupancy;
 mod outlook;
 mod pause;
 mod pool;
+#[cfg(feature = "preemption")]
+mod preemption;
 mod reason;
 mod request;
 mod scheduler;
@@ -88,6 +90,8 @@ pub use node::NodeId;
 pub use occupancy::Occupancy;
 pub use outlook::{HeldBlock, Outlook};
 pub use pause::Pauses;
+#[cfg(feature = "preemption")]
+pub use preemption::{VICTIMS_MAX, Victims};
 pub use reason::{Reason, Waits};
 pub use request::{Flags, JobId, Request, Ticks};
 pub use scheduler::{

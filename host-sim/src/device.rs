@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
 use meshalloc::{
-    Answer, Block, Change, Configuration, Description, Error, Event, EventKind, JobId, JobState,
-    Outcome, Query, Request,
+    Answer, Block, Change, Class, Configuration, Description, Error, Event, EventKind, JobId,
+    JobState, Outcome, Query, Request,
 };
 use meshalloc_firmware::client::{Client, ClientError, Endpoint, Line, Options, serial_ports};
 use meshalloc_firmware::protocol::Greeting;
@@ -28,6 +28,7 @@ use meshalloc_sim::wording::counted;
 use meshalloc_sim::workload::TimeUnit;
 
 mod answers;
+mod preempt;
 
 /// The pause between two questions for events.
 const FOLLOW_EVERY: Duration = Duration::from_millis(200);
@@ -94,6 +95,9 @@ enum Command {
         /// A head start in the queue: it waits as if it had been submitted this much earlier
         #[arg(long, value_name = "TIME", value_parser = milliseconds)]
         priority: Option<NonZeroU64>,
+        /// Jobs of a higher priority may take its processors
+        #[arg(long)]
+        preemptible: bool,
         /// The time after which the job is released by itself
         #[arg(long, value_name = "TIME", value_parser = milliseconds)]
         lease: Option<NonZeroU64>,
@@ -126,6 +130,20 @@ enum Command {
         /// Its name
         job: u32,
     },
+    /// Make room for a job that waits: running jobs of lower priority wait again
+    ///
+    /// Chosen are jobs that may be preempted, after whose departure it fits, and whose work so far
+    /// is the least.
+    Preempt {
+        /// Its name
+        job: u32,
+        /// Name these jobs, and preempt them only after this time, if it still waits then
+        #[arg(long, value_name = "TIME", value_parser = milliseconds)]
+        grace: Option<NonZeroU64>,
+        /// Only name these jobs
+        #[arg(long)]
+        dry_run: bool,
+    },
     /// Say why a job waits, and which jobs have to end before it fits
     Why {
         /// Its name [default: all jobs that wait]
@@ -138,7 +156,7 @@ enum Command {
         #[arg(num_args = ..=2)]
         shape: Vec<String>,
     },
-    /// Print grants and ended leases as they happen, until Ctrl-C
+    /// Print grants, ended leases and preempted jobs as they happen, until Ctrl-C
     Events {
         /// End after this many seconds
         #[arg(long, value_name = "COUNT")]
@@ -285,12 +303,12 @@ impl Device<'_> {
                 shape,
                 estimate,
                 priority,
+                preemptible,
                 lease,
             } => {
-                let mut request = self.request(shape)?;
-                if let Some(priority) = priority {
-                    request = request.with_priority(priority.get());
-                }
+                let priority = priority.map_or(0, NonZeroU64::get);
+                let class = Class::new(priority, *preemptible).unwrap_or_default();
+                let mut request = self.request(shape)?.with_class(class);
                 if let Some(estimate) = estimate {
                     request = request.with_estimate(estimate.get());
                 }
@@ -310,6 +328,11 @@ impl Device<'_> {
                 self.change(&change)
             }
             Command::Replace { job } => self.replace(JobId(*job)),
+            Command::Preempt {
+                job,
+                grace,
+                dry_run,
+            } => self.preempt(JobId(*job), *grace, *dry_run),
             Command::Reset => self.change(&Change::Reset),
             Command::Jobs => self.jobs(),
             Command::Map => self.map(),
@@ -393,6 +416,11 @@ impl Device<'_> {
 
     /// Has a change carried out, and prints its outcome and the grants that follow from it.
     fn change(&mut self, change: &Change) -> Result<(), Failure> {
+        self.try_change(change)?.map_err(|error| refused(&error))
+    }
+
+    /// The same, but prints nothing of an error of the controller.
+    fn try_change(&mut self, change: &Change) -> Result<Result<(), Error>, Failure> {
         let mut happened = Vec::new();
         let outcome = self.line.client.call(change, None, &mut |event, blocks| {
             happened.push((*event, blocks.to_vec()));
@@ -433,14 +461,14 @@ impl Device<'_> {
                 self.print(&text, &object)?;
             }
             // The event says more.
-            (Change::Replace { .. }, Ok(_)) => {}
+            (Change::Replace { .. } | Change::Preempt { .. }, Ok(_)) => {}
             (_, Ok(_)) => self.print("done", &json!({"done": true}))?,
-            (_, Err(error)) => return Err(refused(&error)),
+            (_, Err(error)) => return Ok(Err(error)),
         }
         for (event, blocks) in happened {
             self.event(&event, &blocks)?;
         }
-        Ok(())
+        Ok(Ok(()))
     }
 
     /// Has a job get other processors, and prints which takes the place of which.
@@ -504,12 +532,19 @@ impl Device<'_> {
                     "granted",
                 )
             }
-            _ => (format!("the lease of job {job} has ended"), "lease-ended"),
+            EventKind::LeaseEnded => (format!("the lease of job {job} has ended"), "lease-ended"),
+            EventKind::Preempted { by } => (
+                format!("job {job} waits again: its processors are for job {by}"),
+                "preempted",
+            ),
         };
-        let object = json!({
+        let mut object = json!({
             "job": job, "event": what, "number": event.number, "at": at,
             "processors": processors, "blocks": places,
         });
+        if let EventKind::Preempted { by } = event.what {
+            object["by"] = by.0.into();
+        }
         self.print(&text, &object)
     }
 

@@ -156,8 +156,16 @@ const SERVE_ANY_GRID: [&str; 4] = [
 ];
 
 /// Features of the firmware whose flash and RAM the table shows beside an image without them.
-/// `reasons` and `replace` include `machine`.
-const MEASURED: [&str; 5] = ["gangs", "machine", "priorities", "reasons", "replace"];
+/// `preemption`, `reasons` and `replace` include `machine`; `preemption` also includes `priorities`
+/// and `replace`.
+const MEASURED: [&str; 6] = [
+    "gangs",
+    "machine",
+    "preemption",
+    "priorities",
+    "reasons",
+    "replace",
+];
 
 /// All images.
 fn images() -> Vec<Contents> {

@@ -1,4 +1,5 @@
-//! Other processors for an allocation that holds faulty ones.
+//! Places for a request as if allocations had been given back: other processors for an allocation
+//! that holds faulty ones, and processors of preempted jobs.
 
 use super::Allocator;
 use super::checks::check_supposed;
@@ -34,8 +35,26 @@ impl<'m, S: ServedStrategy> Allocator<'m, S> {
         {
             return blocks;
         }
+        self.place_without(request, demand, core::iter::once(old), pause)
+    }
+
+    /// Blocks for a request of this demand as if these allocations had been given back. They may
+    /// overlap those, but have no faulty processor. Nothing is taken yet.
+    ///
+    /// # Errors
+    ///
+    /// Why there are none. `TableFull` if there is no room for them beside the others.
+    pub(crate) fn place_without(
+        &mut self,
+        request: &Request,
+        demand: u32,
+        given_back: impl Iterator<Item = Chain>,
+        pause: Option<Pause<'_, 'm>>,
+    ) -> Result<Chain, Refusal> {
         let mut supposition = self.suppose().pausing(pause);
-        supposition.give_back_blocks(old);
+        for blocks in given_back {
+            supposition.give_back_blocks(blocks);
+        }
         if demand > supposition.free() {
             return Err(Refusal::TooFewFree);
         }
@@ -119,8 +138,13 @@ impl<'m, S: ServedStrategy> Allocator<'m, S> {
             rest = next;
             self.give_back_block(block, pause);
         }
-        self.take(new, pause);
+        self.take_counted(new, pause)
+    }
+
+    /// Takes these blocks. Returns how many processors they have.
+    pub(crate) fn take_counted(&mut self, blocks: Chain, pause: Option<&Pause<'_, 'm>>) -> u32 {
+        self.take(blocks, pause);
         let grid = self.occupancy.grid();
-        self.pool.iter(new).map(|block| grid.area(block)).sum()
+        self.pool.iter(blocks).map(|block| grid.area(block)).sum()
     }
 }

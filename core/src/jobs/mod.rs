@@ -29,7 +29,7 @@ mod state;
 use crate::pool::Link;
 pub use leases::LEASES_ENDED_MAX;
 use leases::LeaseEnd;
-pub(crate) use leases::{LeaseEnded, Leases};
+pub(crate) use leases::{Ended, Leases};
 pub use slot::JobSlot;
 pub(crate) use slot::Reserved;
 use slot::{GrantNumber, State};
@@ -172,7 +172,7 @@ impl<'m> JobTable<'m> {
         self.reserved = 0;
         self.free = NONE;
         self.fresh = 0;
-        if Leases::BUILT {
+        if Ended::BUILT {
             self.leases = Leases::NONE;
         }
     }

@@ -186,6 +186,13 @@ impl JobSlot {
 
     /// Sets the reservation of a waiting job; does nothing to any other job.
     pub(super) const fn reserve(&mut self, time: Ticks, what: Reserved) {
+        // A checkpoint does not have it with a reservation, and so neither has the job.
+        #[cfg(feature = "preemption")]
+        if let (State::Waiting { has_run, .. }, false) =
+            (&mut self.state, matches!(what, Reserved::Nothing))
+        {
+            *has_run = false;
+        }
         if let State::Waiting { reserved, from, .. } = &mut self.state {
             (*reserved, *from) = (what, time);
         }
@@ -227,7 +234,8 @@ impl JobSlot {
 
     /// Whether it ran before, and waits again
     /// ([`Controller::requeue`](crate::Controller::requeue)). Schedulers that reserve do not use
-    /// this, so it is not saved with a reservation.
+    /// this, so it is not saved with a reservation, and a reservation ends it in a build with the
+    /// feature `preemption`.
     pub const fn has_run(&self) -> bool {
         matches!(self.state, State::Waiting { has_run: true, .. })
     }

@@ -89,13 +89,20 @@ impl Device<'_> {
             let places: Vec<_> = running.blocks.iter().map(|&it| machine.place(it)).collect();
             let named: Vec<_> = places.iter().map(ToString::to_string).collect();
             let (job, asked) = (running.job.0, running.request.to_string());
+            let class = running.request.class;
             let text = format!(
-                "{job:>10}  runs   {asked:<12} {held:>6}  {}",
-                named.join(" ")
+                "{job:>10}  runs   {asked:<12} {held:>6}  {}{}",
+                named.join(" "),
+                if class.is_preemptible() {
+                    ", preemptible"
+                } else {
+                    ""
+                }
             );
             let object = json!({
                 "job": job, "state": "runs", "request": asked.to_string(), "processors": held,
-                "granted_at": running.granted_at, "blocks": places,
+                "granted_at": running.granted_at, "blocks": places, "priority": class.priority(),
+                "preemptible": class.is_preemptible(),
             });
             rows.push((text, object));
         }

@@ -219,6 +219,81 @@ fn a_job_gets_other_processors() {
 }
 
 #[test]
+fn jobs_make_room_for_an_urgent_one() {
+    let session = Session::new(16);
+    session.says("configure 8x8");
+    session.says("submit 1 8x4 --preemptible");
+    session.says("submit 2 4x4 --preemptible");
+    session.says("submit 3 4x4");
+    session.says("submit 4 4x4 --priority 1h");
+    // Job 1 holds more and runs for longer, job 3 stays.
+    let named = session.objects("preempt 4 --dry-run");
+    let [plan] = &named[..] else {
+        panic!("{named:?}");
+    };
+    assert_eq!(
+        (&plan["job"], &plan["least"], &plan["grace"]),
+        (&json!(4), &json!(true), &json!(null))
+    );
+    let victims = plan["victims"].as_array().unwrap();
+    let [victim] = &victims[..] else {
+        panic!("{victims:?}");
+    };
+    assert_eq!(
+        (&victim["job"], &victim["processors"], &victim["lost"]),
+        (&json!(2), &json!(16), &plan["lost"])
+    );
+    let done = session.says("preempt 4");
+    assert!(
+        done.starts_with("1 job makes room for job 4:\n  job 2: 16 processors for "),
+        "{done}"
+    );
+    assert!(
+        done.ends_with(
+            "\njob 2 waits again: its processors are for job 4\n\
+             job 4 runs on 16 processors: (<0, 4>, <3, 7>)\n"
+        ),
+        "{done}"
+    );
+    session.says("submit 5 8x8 --priority 1h");
+    for (command, error) in [
+        ("preempt 4", "the job runs already"),
+        ("preempt 99", "no job with this name waits or runs"),
+        (
+            "preempt 5",
+            "job 5 does not fit when all jobs that it may preempt have made room",
+        ),
+        (
+            "preempt 2",
+            "job 2 may preempt no running job: each is not preemptible, or has no lower priority",
+        ),
+    ] {
+        let ended = session.ended(command);
+        assert_eq!(ended.code, Some(2), "{ended}");
+        assert!(ended.stderr.contains(error), "{ended}");
+    }
+    session.says("submit 6 8x4 --priority 2h");
+    let began = std::time::Instant::now();
+    let done = session.objects("preempt 6 --grace 0.5");
+    assert!(began.elapsed().as_millis() >= 500);
+    let events: Vec<_> = done.iter().map(|it| (&it["job"], &it["event"])).collect();
+    let [plan, preempted, granted] = &events[..] else {
+        panic!("{done:?}");
+    };
+    assert_eq!((plan.0, &done[0]["grace"]), (&json!(6), &json!(0.5)));
+    assert_eq!(*preempted, (&json!(1), &json!("preempted")));
+    assert_eq!(done[1]["by"], json!(6));
+    assert_eq!(*granted, (&json!(6), &json!("granted")));
+    let jobs = session.says("jobs");
+    assert!(
+        jobs.contains("         1  waits  8x4                  1 ahead\n"),
+        "{jobs}"
+    );
+    session.says("reset");
+    session.board.join();
+}
+
+#[test]
 fn what_cannot_be_done_is_an_error() {
     let session = Session::new(5);
     let unknown = "no job with this name waits or runs";

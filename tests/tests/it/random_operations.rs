@@ -14,7 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use meshalloc::Threshold;
 use meshalloc::{
     Change, Configuration, ConfigureError, Error, Flags, Grid, JobId, Mesh, NodeId, Outcome,
-    Refusal, Request, SchedulerKind, StrategyKind, Submesh,
+    Refusal, Request, SchedulerKind, StrategyKind, Submesh, Victims,
 };
 use meshalloc_tests::convert::{self, is_served};
 use meshalloc_tests::exhaustive;
@@ -70,6 +70,7 @@ enum Kind {
     MarkFaulty,
     ClearFaulty,
     Replace,
+    Preempt,
     FaultOutside,
     Reset,
     Configure,
@@ -77,7 +78,7 @@ enum Kind {
 }
 
 /// The greatest weight of each kind: large for jobs that come and go, small for resets.
-const KINDS: [(Kind, u32); 16] = [
+const KINDS: [(Kind, u32); 17] = [
     (Kind::Submit, 40),
     (Kind::SubmitNoWait, 40),
     (Kind::SubmitDuplicate, 3),
@@ -90,6 +91,7 @@ const KINDS: [(Kind, u32); 16] = [
     (Kind::MarkFaulty, 20),
     (Kind::ClearFaulty, 20),
     (Kind::Replace, 20),
+    (Kind::Preempt, 20),
     (Kind::FaultOutside, 2),
     (Kind::Reset, 2),
     (Kind::Configure, 2),
@@ -285,6 +287,27 @@ impl Reader<'_> {
                     job: broken.filter(|_| c % 8 > 0).or(some_job).unwrap_or(unknown),
                 }
             }
+            Kind::Preempt => {
+                let is_waiting = |&&(_, held): &&(JobId, u32)| held == 0;
+                let waiting: Vec<_> = jobs.iter().filter(is_waiting).collect();
+                let running: Vec<_> = jobs.iter().filter(|job| !is_waiting(job)).collect();
+                // Mostly a job that waits, for others that run and may be preempted.
+                let job = waiting.get(usize::from(a) % waiting.len().max(1));
+                let job = job.filter(|_| c % 8 > 0).map(|&&(job, _)| job);
+                let most = random.below(4) as usize;
+                let start = random.below(running.len().max(1) as u32) as usize;
+                let around = running.iter().cycle().skip(start).take(running.len());
+                let around = around.map(|&&(job, _)| job);
+                let may_go = |&victim: &JobId| {
+                    let report = system.report(victim).expect("it runs");
+                    report.request.class.is_preemptible() || random.percent(5)
+                };
+                let victims: Vec<_> = around.filter(may_go).take(most).collect();
+                Change::Preempt {
+                    job: job.or(some_job).unwrap_or(unknown),
+                    victims: Victims::new(&victims).expect("at most 3"),
+                }
+            }
             Kind::FaultOutside => {
                 let mut number = || random.below(1 << 16) as u16;
                 let block = Submesh::new(number(), number(), number(), number()).into();
@@ -352,14 +375,23 @@ fn note(command: &Change, expected: &Expected, seen: &mut BTreeSet<&'static str>
     let grants = expected.grants.len();
     let kind = match (command, &expected.outcome) {
         (Change::Replace { .. }, Err(Error::Refused(_))) => "no other place",
+        (Change::Preempt { .. }, Err(Error::Refused(_))) => "no place by preemption",
         (_, Err(Error::Refused(refusal))) => refusal.name(),
         (_, Err(Error::NotLegal { .. })) => Refusal::NotLegal.name(),
         (_, Err(Error::UnknownJob)) => "unknown job",
         (_, Err(Error::LeaseRuns)) => "a lease runs",
         (_, Err(Error::NothingToReplace)) => "nothing to replace",
+        (_, Err(Error::NotWaiting)) => "runs already",
+        (_, Err(Error::NoVictim { .. })) => "no victim",
         (_, Err(Error::NoSuchBlock { .. })) => "no such block",
         (_, Err(Error::Configure(ConfigureError::JobsPresent))) => "jobs present",
         (_, Err(Error::Configure(_))) => "too large",
+        (Change::Preempt { .. }, _) if grants > 1 => "granted by a preemption",
+        (Change::Preempt { victims, .. }, _) => match victims.iter().count() {
+            0 => "out of turn",
+            1 => "preempts a job",
+            _ => "preempts several jobs",
+        },
         _ if expected.ended.len() > 1 => "several leases end",
         _ if expected.ended.iter().any(|ended| ended.processors == 0) => {
             "the lease of a waiting job ends"
@@ -573,6 +605,13 @@ fn everything_happens() {
                 "no other place",
                 "replaced",
                 "granted by a replacement",
+                "no place by preemption",
+                "runs already",
+                "no victim",
+                "out of turn",
+                "preempts a job",
+                "preempts several jobs",
+                "granted by a preemption",
                 "jobs present",
                 "too large",
                 "configured",

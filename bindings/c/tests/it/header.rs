@@ -45,6 +45,7 @@ const OTHERS: [&str; 27] = [
     "NO_WAIT",
     "PARAMETERS_MAX",
     "PART_MAX",
+    "VICTIMS_MAX",
     "PROCESSOR_BUSY",
     "PROCESSOR_FAULTY",
     "REASON_BEHIND_RESERVATION",
