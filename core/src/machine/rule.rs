@@ -27,8 +27,8 @@ pub enum SliceRule {
 }
 
 impl SliceRule {
-    /// Whether the strategy turns requests that may be turned, so that the order of the extents does
-    /// not matter.
+    /// Whether the strategy turns requests that may be turned, so that the order of the extents
+    /// does not matter.
     pub(crate) const fn turns(self) -> bool {
         !matches!(self, SliceRule::Box { turns: false, .. })
     }

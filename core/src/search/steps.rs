@@ -33,10 +33,18 @@ impl<'m> Rule<'m> {
 }
 
 /// Whether there is a place for the request in this free submesh.
+// The board has one copy.
+#[cfg_attr(not(target_os = "none"), inline(always))]
 pub(crate) fn has_room(free: Submesh, request: &Request, rule: Option<Rule<'_>>) -> bool {
-    let Some(rule) = rule else {
-        return request.fits_in(free.sides);
-    };
+    match rule {
+        None => request.fits_in(free.sides),
+        Some(rule) => has_room_on_steps(free, request, rule),
+    }
+}
+
+// A function of its own, so that the question without a rule stays short.
+#[inline(never)]
+fn has_room_on_steps(free: Submesh, request: &Request, rule: Rule<'_>) -> bool {
     request.orientations().any(|sides: Sides| {
         let mut is_any = false;
         let steps = rule.steps(&[sides.w, sides.h]);
@@ -164,8 +172,8 @@ pub(crate) fn for_each_corner(
     }
 }
 
-/// [`for_each_corner`] on any grid: calls `visit` once with each box of these extents that lies in a
-/// corner of this one. Along each dimension it starts where the box starts, or ends where the box
+/// [`for_each_corner`] on any grid: calls `visit` once with each box of these extents that lies in
+/// a corner of this one. Along each dimension it starts where the box starts, or ends where the box
 /// ends; with steps, as close to that as they let it begin. Does not call `visit` if the extents do
 /// not fit.
 pub(crate) fn for_each_corner_of_box(
