@@ -1,7 +1,5 @@
 //! How urgent a job is: [`Class`].
 
-use crate::request::Ticks;
-
 /// How urgent a job is, and whether it may be interrupted for a more urgent one.
 ///
 /// The priority is a head start: a waiting job stands in the queue as if it had been submitted that
@@ -42,7 +40,7 @@ impl Class {
     );
 
     /// The class of this priority in ticks. `None` if the build does not know it.
-    pub const fn new(priority: Ticks, is_preemptible: bool) -> Option<Class> {
+    pub const fn new(priority: u64, is_preemptible: bool) -> Option<Class> {
         let mut class = Class::DEFAULT;
         match class.0.first_mut() {
             Some(fields) => {
@@ -57,9 +55,9 @@ impl Class {
 
     /// The head start in ticks.
     #[inline]
-    pub const fn priority(self) -> Ticks {
+    pub const fn priority(self) -> u64 {
         match self.0.first() {
-            Some(fields) => Ticks::from_le_bytes(fields.priority),
+            Some(fields) => u64::from_le_bytes(fields.priority),
             None => 0,
         }
     }
@@ -74,7 +72,7 @@ impl Class {
     /// assert_eq!(urgent.since(70), Class::DEFAULT.since(40));
     /// ```
     #[inline]
-    pub fn since(self, submitted: Ticks) -> i128 {
+    pub fn since(self, submitted: u64) -> i128 {
         i128::from(submitted) - i128::from(self.priority())
     }
 

@@ -26,8 +26,8 @@ pub(crate) struct Options {
     /// Make only the archive for this Rust target
     #[arg(long, value_name = "TRIPLE")]
     target: Option<String>,
-    /// The strategies and schedulers in it, separated by commas, `machine` for pods and `gangs` for
-    /// requests of several slices; without this option all
+    /// The strategies and schedulers in it, separated by commas, `machine` for pods, `gangs` for
+    /// requests of several slices and `priorities`; without this option all
     #[arg(
         long,
         value_name = "NAME,...",

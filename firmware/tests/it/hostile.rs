@@ -250,6 +250,39 @@ fn a_grid_that_there_cannot_be_is_no_message() {
     }
 }
 
+/// The frame of a Submit whose estimate, slices and class are these bytes.
+fn submit_of(estimate: impl serde::Serialize) -> Vec<u8> {
+    // Submit, job, shape, processors, flags, no lease.
+    let body = (
+        COMMAND,
+        1_u8,
+        5_u8,
+        [2_u8, 2, 1],
+        2_u8,
+        0_u8,
+        estimate,
+        0_u8,
+    );
+    encode(&mut ClientFrameBuffer::new(), &body)
+}
+
+/// A class that is the default has no bytes; neither have slices after the first if there are none.
+#[test]
+fn a_default_has_one_form() {
+    for frame in [
+        // No further slice; a priority of 0.
+        submit_of([2, 0, 0]),
+        submit_of([3, 0, 0, 0, 0]),
+        submit_of([3, 1, 0, 0, 0, 1]),
+        submit_of([3, 0, 1, 0, 0, 1]),
+        // No such kind of class, no such variant.
+        submit_of([3, 0, 0, 2, 1]),
+        submit_of([4, 0, 0, 0, 1]),
+    ] {
+        check_bad_message(&frame);
+    }
+}
+
 /// The outcomes among answers.
 fn outcomes(answers: Vec<(u32, u32, ServerMessage)>) -> Vec<Result<Outcome, Error>> {
     let outcome = |(_, _, message)| match message {
