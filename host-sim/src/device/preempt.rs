@@ -129,7 +129,7 @@ impl Device<'_> {
         let named = choice.victims.iter().map(|victim| {
             let held = counted(victim.processors, "processor");
             format!(
-                "\n  job {}: {held} for {}",
+                "\n  job {}: {held} for at least {}",
                 victim.job,
                 time(victim.ran.into())
             )

@@ -222,11 +222,10 @@ fn a_job_gets_other_processors() {
 fn jobs_make_room_for_an_urgent_one() {
     let session = Session::new(16);
     session.says("configure 8x8");
-    session.says("submit 1 8x4 --preemptible");
+    session.says("submit 1 8x4");
     session.says("submit 2 4x4 --preemptible");
     session.says("submit 3 4x4");
-    session.says("submit 4 4x4 --priority 1h");
-    // Job 1 holds more and runs for longer, job 3 stays.
+    session.says("submit 4 4x4 --priority 1h --preemptible");
     let named = session.objects("preempt 4 --dry-run");
     let [plan] = &named[..] else {
         panic!("{named:?}");
@@ -255,7 +254,7 @@ fn jobs_make_room_for_an_urgent_one() {
         ),
         "{done}"
     );
-    session.says("submit 5 8x8 --priority 1h");
+    session.says("submit 5 8x8 --priority 2h");
     for (command, error) in [
         ("preempt 4", "the job runs already"),
         ("preempt 99", "no job with this name waits or runs"),
@@ -272,7 +271,7 @@ fn jobs_make_room_for_an_urgent_one() {
         assert_eq!(ended.code, Some(2), "{ended}");
         assert!(ended.stderr.contains(error), "{ended}");
     }
-    session.says("submit 6 8x4 --priority 2h");
+    session.says("submit 6 4x4 --priority 3h");
     let began = std::time::Instant::now();
     let done = session.objects("preempt 6 --grace 0.5");
     assert!(began.elapsed().as_millis() >= 500);
@@ -281,12 +280,12 @@ fn jobs_make_room_for_an_urgent_one() {
         panic!("{done:?}");
     };
     assert_eq!((plan.0, &done[0]["grace"]), (&json!(6), &json!(0.5)));
-    assert_eq!(*preempted, (&json!(1), &json!("preempted")));
+    assert_eq!(*preempted, (&json!(4), &json!("preempted")));
     assert_eq!(done[1]["by"], json!(6));
     assert_eq!(*granted, (&json!(6), &json!("granted")));
     let jobs = session.says("jobs");
     assert!(
-        jobs.contains("         1  waits  8x4                  1 ahead\n"),
+        jobs.contains("         4  waits  4x4                  1 ahead\n"),
         "{jobs}"
     );
     session.says("reset");

@@ -13,7 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use meshalloc::Threshold;
 use meshalloc::{
-    Change, Configuration, ConfigureError, Error, Flags, Grid, JobId, Mesh, NodeId, Outcome,
+    Change, Class, Configuration, ConfigureError, Error, Flags, Grid, JobId, Mesh, NodeId, Outcome,
     Refusal, Request, SchedulerKind, StrategyKind, Submesh, Victims,
 };
 use meshalloc_tests::convert::{self, is_served};
@@ -288,24 +288,31 @@ impl Reader<'_> {
                 }
             }
             Kind::Preempt => {
-                let is_waiting = |&&(_, held): &&(JobId, u32)| held == 0;
-                let waiting: Vec<_> = jobs.iter().filter(is_waiting).collect();
-                let running: Vec<_> = jobs.iter().filter(|job| !is_waiting(job)).collect();
-                // Mostly a job that waits, for others that run and may be preempted.
-                let job = waiting.get(usize::from(a) % waiting.len().max(1));
-                let job = job.filter(|_| c % 8 > 0).map(|&&(job, _)| job);
-                let most = random.below(4) as usize;
-                let start = random.below(running.len().max(1) as u32) as usize;
-                let around = running.iter().cycle().skip(start).take(running.len());
-                let around = around.map(|&&(job, _)| job);
-                let may_go = |&victim: &JobId| {
-                    let report = system.report(victim).expect("it runs");
-                    report.request.class.is_preemptible() || random.percent(5)
+                let class = |job| {
+                    let report = system.report(job);
+                    report.map_or(Class::DEFAULT, |report| report.request.class)
                 };
-                let victims: Vec<_> = around.filter(may_go).take(most).collect();
+                // Mostly a job that waits, often the most urgent one.
+                let of_state = |runs| jobs.iter().filter(move |job| (job.1 > 0) == runs);
+                let mut waiting: Vec<_> = of_state(false).map(|&(job, _)| job).collect();
+                waiting.sort_by_key(|&job| std::cmp::Reverse(class(job).priority()));
+                let at = match c % 2 {
+                    0 => 0,
+                    _ => usize::from(a) % waiting.len().max(1),
+                };
+                let job = waiting.get(at).copied().filter(|_| c % 8 > 0);
+                let job = job.or(some_job).unwrap_or(unknown);
+                // Mostly jobs that it may preempt.
+                let may_go = |&victim: &JobId| {
+                    let class_of = class(victim);
+                    let is_lower = class_of.priority() < class(job).priority();
+                    class_of.is_preemptible() && is_lower || random.percent(3)
+                };
+                let running = of_state(true).map(|&(job, _)| job);
+                let victims: Vec<_> = running.filter(may_go).take(usize::from(b) % 5).collect();
                 Change::Preempt {
-                    job: job.or(some_job).unwrap_or(unknown),
-                    victims: Victims::new(&victims).expect("at most 3"),
+                    job,
+                    victims: Victims::new(&victims).expect("at most 4"),
                 }
             }
             Kind::FaultOutside => {
@@ -389,8 +396,7 @@ fn note(command: &Change, expected: &Expected, seen: &mut BTreeSet<&'static str>
         (Change::Preempt { .. }, _) if grants > 1 => "granted by a preemption",
         (Change::Preempt { victims, .. }, _) => match victims.iter().count() {
             0 => "out of turn",
-            1 => "preempts a job",
-            _ => "preempts several jobs",
+            _ => "preempts jobs",
         },
         _ if expected.ended.len() > 1 => "several leases end",
         _ if expected.ended.iter().any(|ended| ended.processors == 0) => {
@@ -609,8 +615,7 @@ fn everything_happens() {
                 "runs already",
                 "no victim",
                 "out of turn",
-                "preempts a job",
-                "preempts several jobs",
+                "preempts jobs",
                 "granted by a preemption",
                 "jobs present",
                 "too large",

@@ -33,7 +33,7 @@ const TYPES: [&str; 18] = [
     "Why",
 ];
 /// More types, and constants.
-const OTHERS: [&str; 27] = [
+const OTHERS: [&str; 28] = [
     "Write",
     "ALIGNMENT",
     "CHIPS",
