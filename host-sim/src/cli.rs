@@ -267,6 +267,7 @@ One operation a line, a JSON object or words; `#` begins a comment after words:
   alloc ID 3x ...       it asks for three slices of this shape or number, all at
                         once or none
     ... est=TIME        the job is expected to be freed TIME operations later
+    ... priority=TIME   it waits as if it were TIME operations earlier
     ... lease=TIME      the job has a lease for TIME operations
   lease ID TIME         job ID has a lease for TIME operations from now on and
                         is released at its end; 0: no lease
@@ -277,7 +278,7 @@ One operation a line, a JSON object or words; `#` begins a comment after words:
 
 The same as objects:
   {\"op\":\"alloc\",\"id\":ID,\"shape\":\"AxB\",\"estimate\":TIME,\"lease\":TIME}
-  {\"op\":\"alloc\",\"id\":ID,\"chips\":N}
+  {\"op\":\"alloc\",\"id\":ID,\"chips\":N,\"priority\":TIME}
   {\"op\":\"alloc\",\"id\":ID,\"shape\":\"3x AxB\"}
   {\"op\":\"lease\",\"id\":ID,\"time\":TIME}
   {\"op\":\"free\",\"id\":ID}

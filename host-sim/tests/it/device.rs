@@ -63,7 +63,7 @@ fn a_session_from_the_first_job_to_the_reset() {
         jobs[2],
         json!({
             "job": 3, "state": "waits", "request": "2x2", "ahead": 1,
-            "submitted": jobs[2]["submitted"],
+            "submitted": jobs[2]["submitted"], "priority": 0,
         })
     );
     assert_eq!(
@@ -138,7 +138,7 @@ fn a_gang_waits_for_places_of_all_its_slices() {
 
 #[test]
 fn an_urgent_job_goes_first() {
-    let session = Session::new(19);
+    let session = Session::new(10);
     session.says("configure 8x8 --strategy ff --scheduler fcfs");
     session.says("submit 1 8x8");
     assert_eq!(
@@ -172,7 +172,7 @@ fn an_urgent_job_goes_first() {
     assert!(text.contains("0 ahead, priority 3600.0 s\n"), "{text}");
     assert!(text.ends_with("2 ahead\n"), "{text}");
     let why = session.says("why 2");
-    assert!(why.contains("2 jobs"), "{why}");
+    assert!(why.contains("tries 2 other jobs first"), "{why}");
     let released = session.says("release 1");
     assert!(released.contains("job 4 runs"), "{released}");
     assert!(released.contains("job 3 runs"), "{released}");
