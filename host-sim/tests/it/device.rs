@@ -285,7 +285,7 @@ fn jobs_make_room_for_an_urgent_one() {
     assert_eq!(*granted, (&json!(6), &json!("granted")));
     let jobs = session.says("jobs");
     assert!(
-        jobs.contains("         4  waits  4x4                  1 ahead\n"),
+        jobs.contains("         4  waits  4x4                  1 ahead, priority 3600.0 s\n"),
         "{jobs}"
     );
     session.says("reset");

@@ -33,13 +33,14 @@ const TYPES: [&str; 18] = [
     "Why",
 ];
 /// More types, and constants.
-const OTHERS: [&str; 28] = [
+const OTHERS: [&str; 29] = [
     "Write",
     "ALIGNMENT",
     "CHIPS",
     "DIMENSIONS_MAX",
     "EVENT_GRANTED",
     "EVENT_LEASE_ENDED",
+    "EVENT_PREEMPTED",
     "FIXED_ORIENTATION",
     "JOB_LIST_MAX",
     "NO_WAIT",
