@@ -532,15 +532,12 @@ impl System {
     }
 
     /// A job, which is in no list, gets what is free, and others may try.
-    fn grant_out_of_turn(&mut self, job: Job, new: Held, grants: &mut Vec<ExpectedGrant>) {
+    fn grant_out_of_turn(&mut self, mut job: Job, new: Held, grants: &mut Vec<ExpectedGrant>) {
         self.strategy.take(&new);
-        let job = Job {
-            held: Some(new),
-            granted_at: self.clock,
-            attempts: job.attempts + 1,
-            reserved: None,
-            ..job
-        };
+        job.held = Some(new);
+        job.granted_at = self.clock;
+        job.attempts += 1;
+        job.reserved = None;
         grants.push(job.granted());
         self.running.push(job);
         self.counts.attempts += 1;
