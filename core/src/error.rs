@@ -3,9 +3,9 @@
 use core::fmt;
 
 use crate::grid::{Block, Shape};
-use crate::node::NodeId;
 #[cfg(feature = "preemption")]
-use crate::request::JobId;
+use crate::job_id::JobId;
+use crate::node::NodeId;
 use crate::texts::texts;
 use crate::wire::wire;
 

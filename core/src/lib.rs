@@ -35,6 +35,7 @@ mod delegate;
 mod draft;
 mod error;
 pub mod grid;
+mod job_id;
 pub mod jobs;
 mod layout;
 pub mod machine;
@@ -80,6 +81,7 @@ pub use grid::{
     Block, DIMENSIONS_MAX, FormattedBlock, Grid, GridError, GridTextError, MESH_SIDE_MAX,
     NODES_MAX, Shape, ShapeError, Tuple,
 };
+pub use job_id::JobId;
 pub use machine::{Description, DescriptionError, Hole, Placement, Slice, SliceRule};
 pub use mesh::{Coord, Mesh, MeshSidesError, Sides, Submesh, SubmeshError};
 pub use message::{
@@ -93,7 +95,7 @@ pub use pause::Pauses;
 #[cfg(feature = "preemption")]
 pub use preemption::{VICTIMS_MAX, Victims};
 pub use reason::{Reason, Waits};
-pub use request::{Flags, JobId, Request, Ticks};
+pub use request::{Flags, Request, Ticks};
 pub use scheduler::{
     AnyScheduler, Attempt, Scheduler, SchedulerInfo, SchedulerKind, ServedScheduler, Threshold,
     Trigger, Try, World,

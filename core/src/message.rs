@@ -10,11 +10,12 @@ use heapless::Vec;
 
 pub use crate::error::NEAREST_MAX;
 use crate::grid::{Block, Grid, Shape};
+use crate::job_id::JobId;
 use crate::node::NodeId;
 #[cfg(feature = "preemption")]
 use crate::preemption::Victims;
 pub use crate::reason::WhyReport;
-use crate::request::{JobId, Request, Ticks};
+use crate::request::{Request, Ticks};
 use crate::scheduler::kind::SchedulerKind;
 use crate::strategy::kind::StrategyKind;
 use crate::wire::wire;

@@ -1,6 +1,6 @@
 //! The jobs that make room for another one: [`Victims`].
 
-use crate::request::JobId;
+use crate::job_id::JobId;
 use crate::wire::wire;
 
 /// The most jobs that one other can preempt: so many that the message is no longer than that of the

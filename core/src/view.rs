@@ -7,6 +7,7 @@ use heapless::Vec;
 use crate::error::Error;
 use crate::grid::Shape;
 use crate::grid::{Block, Grid};
+use crate::job_id::JobId;
 use crate::jobs::{Ended, JobSlot, JobTable, Slot};
 use crate::machine::{Description, Slice};
 use crate::message::SliceReport;
@@ -17,7 +18,6 @@ use crate::message::{
 use crate::node::NodeId;
 use crate::occupancy::Occupancy;
 use crate::pool::{BlockPool, Chain};
-use crate::request::JobId;
 use crate::scheduler::kind::SchedulerKind;
 use crate::slices::Slices;
 use crate::strategy::kind::StrategyKind;

@@ -146,8 +146,8 @@ enum Command {
     /// Run a workload through one or several strategies; any setting may have several values
     ///
     /// Several values are separated by commas, or a range: --load .3,.4 or --load .3..:.7:.1. Every
-    /// combination of values is a point. The first setting with several values gives the rows of the
-    /// tables. Times are in seconds of virtual time, or in cycles where jobs send messages
+    /// combination of values is a point. The first setting with several values gives the rows of
+    /// the tables. Times are in seconds of virtual time, or in cycles where jobs send messages
     /// (--pattern). A time may have a unit, 90s, 10m, 2h, 1d or 1w, a number may be written 10k,
     /// 1e4 or 10_000, and a name in any case: EASY, first_fit.
     /// Results have 95 % confidence intervals over replications, and all strategies get the same

@@ -194,7 +194,11 @@ pub(crate) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<(), Failure>
     let recorded = recorded.map_err(Failure::from);
     let done = written.and(recorded);
     done.map_err(|failure| failure.after_results(&"--output"))?;
-    for line in outputs.lines().chain(jobs.as_ref().map(JobsFile::line)).filter(|_| on_terminal) {
+    for line in outputs
+        .lines()
+        .chain(jobs.as_ref().map(JobsFile::line))
+        .filter(|_| on_terminal)
+    {
         writeln!(output, "{line}")?;
     }
     if let Some((file, metric)) = outputs.picture.as_ref().zip(drawn) {

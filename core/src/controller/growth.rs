@@ -7,10 +7,11 @@ use super::Controller;
 use super::saved_leases::SavedLease;
 use super::state::SavedRunning;
 use crate::checkpoint::{NUMBERS_MAX, item_len};
+use crate::job_id::JobId;
 use crate::jobs::{JobSlot, Leases};
 use crate::machine::Cubes;
 use crate::message::Change;
-use crate::request::{JobId, Request, Ticks};
+use crate::request::{Request, Ticks};
 use crate::scheduler::{SchedulerKind, ServedScheduler};
 use crate::strategy::{Contiguity, ServedStrategy};
 

@@ -16,11 +16,12 @@ use core::num::NonZeroU64;
 
 use super::Controller;
 use crate::error::Error;
+use crate::job_id::JobId;
 use crate::jobs::{Cell, Ended, Slot};
 #[cfg(doc)]
 use crate::message::Change;
 use crate::pause::Pauses;
-use crate::request::{JobId, Ticks};
+use crate::request::Ticks;
 use crate::scheduler::ServedScheduler;
 use crate::strategy::ServedStrategy;
 

@@ -30,11 +30,12 @@ use crate::allocation::Tickets;
 use crate::allocator::Allocator;
 use crate::error::{ConfigureError, Error, IllegalProposal, Refusal};
 use crate::grid::{Block, Grid};
+use crate::job_id::JobId;
 use crate::jobs::{Cell, JobSlot, JobTable, Leases, Slot};
 use crate::message::{Answer, Capacity, Change, Configuration, Counts, Outcome, Query, Statistics};
 use crate::occupancy::Occupancy;
 use crate::pause::{Pause, Pauses};
-use crate::request::{Flags, JobId, Request, Ticks};
+use crate::request::{Flags, Request, Ticks};
 use crate::scheduler::{AnyScheduler, SchedulerKind, ServedScheduler, Trigger, Try};
 use crate::storage::{Memory, Processors};
 #[cfg(doc)]

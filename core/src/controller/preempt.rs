@@ -2,11 +2,12 @@
 
 use super::{Controller, OnCommit};
 use crate::error::Error;
+use crate::job_id::JobId;
 use crate::jobs::Ended;
 use crate::message::Change;
 use crate::pause::{Pause, Pauses};
 use crate::preemption::Victims;
-use crate::request::{JobId, Ticks};
+use crate::request::Ticks;
 use crate::scheduler::{ServedScheduler, Trigger};
 use crate::strategy::ServedStrategy;
 

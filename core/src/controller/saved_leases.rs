@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Controller;
 use crate::checkpoint::{ItemKind, RestoreError, Writer, consistent};
+use crate::job_id::JobId;
 use crate::jobs::{Ended, Leases};
-use crate::request::{JobId, Ticks};
+use crate::request::Ticks;
 use crate::scheduler::ServedScheduler;
 use crate::strategy::ServedStrategy;
 

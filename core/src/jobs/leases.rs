@@ -7,8 +7,9 @@
 use heapless::Deque;
 
 use super::{JobTable, Slot};
+use crate::job_id::JobId;
 use crate::message::EventKind;
-use crate::request::{JobId, Ticks};
+use crate::request::Ticks;
 
 /// The number of ends of leases that are remembered, with those of the grants of preempted jobs.
 /// [`Counts`](crate::Counts) has how many leases have ended.

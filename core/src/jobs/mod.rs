@@ -16,8 +16,9 @@ use core::fmt;
 
 use crate::class::Class;
 use crate::error::Refusal;
+use crate::job_id::JobId;
 use crate::pool::{Chain, NONE};
-use crate::request::{JobId, Request, Ticks};
+use crate::request::{Request, Ticks};
 
 mod ends;
 mod index;

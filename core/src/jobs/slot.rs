@@ -2,8 +2,9 @@
 
 use super::LeaseEnd;
 use crate::grid::{Block, Shape};
+use crate::job_id::JobId;
 use crate::pool::{Chain, Link};
-use crate::request::{JobId, Request, Ticks};
+use crate::request::{Request, Ticks};
 
 /// The reservation of a waiting job.
 #[derive(Clone, Copy, Debug)]

@@ -328,7 +328,7 @@ fn a_job_takes_processors_exactly_if_it_may_and_there_is_a_place_then() {
             let seen = trial(configuration, gets, seed);
             let context = format!("{strategy}, {scheduler:?}: {seen:?}");
             let least = seen.preempted.min(seen.out_of_turn).min(seen.refused);
-            assert!(least > ROUNDS / 200 && seen.not_committed > 1, "{context}");
+            assert!(least > ROUNDS / 500 && seen.not_committed > 0, "{context}");
         }
     }
 }
