@@ -142,6 +142,13 @@ fn write_table(study: &Study, measured: &Measured, output: &mut dyn Write) -> Re
     for line in tables::legend(results.iter()) {
         writeln!(output, "{line}")?;
     }
+    let is_unknown = |result: &StrategyResult| result.metrics[Metric::Utilization].is_none();
+    if results.iter().any(is_unknown) {
+        writeln!(
+            output,
+            "-: the jobs ended before any left the backlog; use more --jobs."
+        )?;
+    }
     for result in results {
         let stop = report::stop_text(result, plan.replications);
         for line in stop.into_iter().chain(report::refused_texts(result)) {

@@ -219,13 +219,6 @@ impl Scenario {
                 "`kill-at-estimate` requires jobs with estimates, and `estimates` is none",
             ));
         }
-        if let Some(backlog) = settings.backlog.filter(|backlog| jobs <= backlog.get()) {
-            let reason = format!(
-                "`jobs`: {jobs} jobs do not keep a `backlog` of {backlog} (expected more jobs than \
-                 always wait)"
-            );
-            return Err(SettingError::new(&["jobs", "backlog"], reason));
-        }
         let plan = Experiment {
             machine,
             description,
