@@ -506,7 +506,7 @@ impl<'m> JobTable<'m> {
 }
 
 /// The wait queue as a scheduler sees it, in the order of arrivals less priorities
-/// ([`Class`](crate::Class)).
+/// ([`Class`]).
 #[derive(Clone, Copy)]
 pub struct Queue<'a> {
     slots: &'a [JobSlot],
