@@ -436,7 +436,7 @@ impl World<'_> {
                 let count = self.below(3) as usize;
                 let victims = [(); 2].map(|()| JobId(self.below(2 * CAPACITY)));
                 let victims = &victims[..count];
-                let mut line = format!("X {job} {count}");
+                let mut line = format!("H {job} {count}");
                 victims
                     .iter()
                     .for_each(|victim| line += &format!(" {victim}"));

@@ -349,7 +349,7 @@ static void carry_out(char operation) {
     job = next32();
     print(meshalloc_controller_replace(controller, job, next()));
     break;
-  case 'X':
+  case 'H':
     job = next32();
     count = (size_t)next();
     for (index = 0; index < count; index++) {
