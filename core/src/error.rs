@@ -383,8 +383,8 @@ impl fmt::Display for Error {
             #[cfg(feature = "preemption")]
             Error::NoVictim { job } => write!(
                 f,
-                "job {job} cannot be preempted for this one: it does not run, may not be \
-                 preempted, has no lower priority, or is named twice"
+                "a job cannot be preempted for this one: it does not run, may not be preempted, has \
+                 no lower priority, or is named twice: job {job}"
             ),
             Error::NoSlice => f.write_str("the job waits, or the strategy gives jobs no shape"),
             Error::MachinesNotBuilt => f.write_str("this build has no machine descriptions"),
