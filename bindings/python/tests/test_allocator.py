@@ -340,7 +340,7 @@ def test_a_job_takes_processors_of_others():
     controller.submit(1, (4, 2), now=0, preemptible=True)
     controller.submit(2, (4, 2), now=1)
     controller.submit(3, (2, 2), now=2, priority=10)
-    with pytest.raises(meshalloc.Misuse, match="job 2 cannot be preempted"):
+    with pytest.raises(meshalloc.Misuse, match="a job cannot be preempted.*: job 2"):
         controller.preempt(3, [2], now=3)
     with pytest.raises(meshalloc.Misuse, match="9 victims"):
         controller.preempt(3, [1] * 9, now=3)
