@@ -373,7 +373,7 @@ impl System {
         });
         let serial = self.next_serial;
         self.next_serial += 1;
-        // Of those that stand there since one time it is the last one.
+        // It is behind the jobs that stand there since the same time.
         self.waiting.sort_by_key(Job::since);
         let ahead = self.waiting.iter().position(|job| job.serial == serial);
         let ahead = ahead.expect("it has just joined");
