@@ -40,12 +40,14 @@ use crate::run::{self, RunArgs};
 use crate::saturation::{self, SaturationArgs};
 use crate::serve::{self, ServeArgs};
 use crate::settings::{self, Given, JsonArgs, Takes, of_one_controller};
+use crate::study::keep;
 use crate::view::{self, ViewArgs};
 use crate::watch::{self, WatchArgs};
 use meshalloc_sim::backend::{Backends, InProcessBackends};
 use meshalloc_sim::experiment::Progress;
 use meshalloc_sim::layout::Plan;
 use meshalloc_sim::names;
+use meshalloc_sim::scenario::way_out;
 use meshalloc_sim::wording::any_of;
 use meshalloc_sim::workload::TimeUnit;
 
@@ -409,9 +411,10 @@ fn tip(error: &clap::Error) -> Option<String> {
     }
     if error.kind() == ErrorKind::ArgumentConflict {
         let given = [argument, &error.get(ContextKind::PriorArg)?.to_string()];
-        let is_given = |name| given.iter().any(|given| given.starts_with(name));
-        let is_load = is_given("--log ") && is_given("--load ");
-        return is_load.then(|| "--log-load sets the load of a log".into());
+        let [one, other] = given.map(|it| it.trim_start_matches('-').split(' ').next());
+        let (one, other) = (one?, other?);
+        let of_study = || keep::way_out(one, other).map(str::to_owned);
+        return way_out(one, other).or_else(of_study);
     }
     if error.kind() != ErrorKind::UnknownArgument {
         return None;

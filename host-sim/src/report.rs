@@ -32,7 +32,7 @@ mod json;
 
 #[cfg(feature = "reference")]
 pub(crate) use json::{Document, RunContent};
-pub(crate) use json::{LogJson, summaries, write_json};
+pub(crate) use json::{LogJson, write_json};
 
 /// The wall-clock time of a strategy's runs.
 #[derive(Clone, Debug, Default)]

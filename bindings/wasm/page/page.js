@@ -32,8 +32,10 @@ const CHARTS = [
  * throws the error. */
 async function load() {
   const text = atob(document.getElementById("module").textContent);
-  const bytes = Uint8Array.from(text, (letter) => letter.charCodeAt(0));
-  const { exports } = (await WebAssembly.instantiate(bytes)).instance;
+  const packed = new Blob([Uint8Array.from(text, (letter) => letter.charCodeAt(0))]);
+  const bytes = packed.stream().pipeThrough(new DecompressionStream("gzip"));
+  const module = await new Response(bytes).arrayBuffer();
+  const { exports } = (await WebAssembly.instantiate(module)).instance;
   let hasFailed = false;
   return (command) => {
     if (hasFailed) throw new Error("the module has failed: load the page again");

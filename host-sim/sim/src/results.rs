@@ -175,7 +175,7 @@ pub struct StrategySummary {
     scheduler: String,
     /// `second` or `cycle`.
     time_unit: &'static str,
-    /// The metrics that were measured, by name.
+    /// The metrics that were measured, or those of `--metrics`, by name.
     #[cfg_attr(feature = "schema", schemars(with = "BTreeMap<String, MetricSummary>"))]
     metrics: MetricSummaries,
     /// Whether the backlog grew in most replications, or jobs were left behind in one.
@@ -211,12 +211,17 @@ pub struct StrategySummary {
 }
 
 impl StrategySummary {
-    /// One strategy's results; `all` are those it is compared with.
-    pub fn new(result: &StrategyResult, all: &[StrategyResult]) -> Self {
+    /// One strategy's results; `all` are those it is compared with. They have the chosen metrics,
+    /// or without any all that were measured.
+    pub fn new(result: &StrategyResult, all: &[StrategyResult], chosen: &[Metric]) -> Self {
         // Results of the same seed must be the same unless a clock was asked for, and not all jobs
         // send messages.
         let is_there = |metric: Metric, estimate: &Option<Estimate>| {
-            estimate.is_some() || (metric.is_reproducible() && metric.needs().is_none())
+            if chosen.is_empty() {
+                estimate.is_some() || (metric.is_reproducible() && metric.needs().is_none())
+            } else {
+                chosen.contains(&metric)
+            }
         };
         let metrics = result.metrics.iter();
         let metrics = metrics.filter(|(metric, estimate)| is_there(*metric, estimate));

@@ -33,7 +33,7 @@ mod table;
 
 pub use crate::error::SettingError;
 pub use file::Foreign;
-pub use merge::read;
+pub use merge::{read, way_out};
 pub use origin::{Given, Origin, label_text};
 pub use place::Place;
 pub use resolve::*;

@@ -59,12 +59,6 @@ pub(crate) fn write_json(document: &impl Serialize, output: &mut dyn Write) -> i
     writeln!(output)
 }
 
-/// The results of all strategies at a point.
-pub(crate) fn summaries(results: &[StrategyResult]) -> impl Iterator<Item = StrategySummary> {
-    let summary = |result| StrategySummary::new(result, results);
-    results.iter().map(summary)
-}
-
 /// What `run` adds.
 #[derive(Serialize)]
 #[cfg_attr(feature = "reference", derive(schemars::JsonSchema))]
@@ -101,10 +95,10 @@ struct TimedResultJson {
 }
 
 impl TimedResultJson {
-    fn new(result: &StrategyResult, all: &[StrategyResult], timing: Option<&Timing>) -> Self {
+    fn new(report: &Report<'_>, result: &StrategyResult, timing: Option<&Timing>) -> Self {
         let round_trip = timing.and_then(|timing| timing.round_trips.clone());
         TimedResultJson {
-            result: StrategySummary::new(result, all),
+            result: StrategySummary::new(result, report.results, report.metrics),
             elapsed_seconds: timing.map(|timing| timing.elapsed.as_secs_f64()),
             jobs_per_second: timing.and_then(|timing| jobs_per_second(result, timing)),
             round_trip: round_trip.map(|mut trips| RoundTripJson {
@@ -119,7 +113,7 @@ impl TimedResultJson {
 impl Report<'_> {
     fn rows(&self) -> impl Iterator<Item = TimedResultJson> {
         let timed = self.timed();
-        timed.map(|(result, timing)| TimedResultJson::new(result, self.results, timing))
+        timed.map(|(result, timing)| TimedResultJson::new(self, result, timing))
     }
 
     /// Writes one JSON object.

@@ -26,7 +26,7 @@ pub(crate) struct ShowArgs {
     pub(crate) format: FormatArgs,
 
     /// Only these metrics, separated by commas; `host-sim list metrics` lists them [default: in
-    /// tables those that the workload is about, in CSV all]
+    /// tables those that the workload is about, in files all]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = Known { parser: names::metric, values: metrics() }, hide_possible_values = true, help_heading = "Where and how")]
     pub(crate) metrics: Vec<Metric>,
 

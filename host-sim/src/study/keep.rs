@@ -29,6 +29,18 @@ pub(crate) struct KeepArgs {
     pub(crate) replace: ReplaceArgs,
 }
 
+/// What to do in place of giving two of these options that exclude each other.
+pub(crate) fn way_out(one: &str, other: &str) -> Option<&'static str> {
+    let given = [one, other];
+    if given.contains(&"slurm") {
+        Some("the scripts that --slurm writes run the shards and merge them")
+    } else if given.contains(&"merge") {
+        Some("--merge runs nothing: give it to a command of its own after all shards have run")
+    } else {
+        None
+    }
+}
+
 impl KeepArgs {
     /// An error about a part of points that are not kept.
     pub(crate) fn check(&self) -> Result<(), String> {

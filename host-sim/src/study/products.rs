@@ -12,7 +12,7 @@ use crate::failure::{Failure, Incomplete};
 use crate::file;
 use crate::identity::{PROGRAM, VERSION};
 use crate::plot::{self, Layout, Picture, Point, Scale, Series};
-use crate::report::{self, LogJson, Report, cells, summaries};
+use crate::report::{self, LogJson, Report, cells};
 use crate::settings::Format;
 use crate::tables::{self, TimeChoice, refused_percent};
 use meshalloc_sim::experiment::{Experiment, Measure, StrategyResult};
@@ -175,7 +175,7 @@ impl Study {
         }
         match format {
             Format::Table => self.tables(&show.metrics(metrics), measured, output),
-            Format::Json => Ok(self.json(measured, output)?),
+            Format::Json => Ok(self.json(&show.metrics, measured, output)?),
             Format::Csv => Ok(self.csv(show, measured, output)?),
         }
     }
@@ -233,7 +233,12 @@ impl Study {
     }
 
     /// Each point's scenario and results as of one, in memory one at a time.
-    fn json(&self, measured: &Measured, output: &mut dyn Write) -> io::Result<()> {
+    fn json(
+        &self,
+        metrics: &[Metric],
+        measured: &Measured,
+        output: &mut dyn Write,
+    ) -> io::Result<()> {
         let axes = self.given.axes().map(|axis| axis.setting.name);
         let incomplete = measured.incomplete.as_ref();
         let document = StudyDocument {
@@ -241,7 +246,11 @@ impl Study {
             version: VERSION,
             axes: axes.collect(),
             incomplete: incomplete.map(|Incomplete { reason, .. }| &**reason),
-            points: Documents(self, measured),
+            points: Documents {
+                study: self,
+                metrics,
+                measured,
+            },
         };
         report::write_json(&document, output)
     }
@@ -432,16 +441,29 @@ struct PointDocument {
 }
 
 /// A document for each point, made when it is written.
-struct Documents<'a>(&'a Study, &'a Measured);
+struct Documents<'a> {
+    study: &'a Study,
+    metrics: &'a [Metric],
+    measured: &'a Measured,
+}
 
 impl Serialize for Documents<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Documents(study, measured) = self;
+        let Documents {
+            study,
+            metrics,
+            measured,
+        } = self;
         let all = study.cases.iter().zip(&study.points).zip(&measured.results);
-        serializer.collect_seq(all.map(|((case, point), results)| PointDocument {
-            scenario: case.scenario.settings.record(),
-            log: point.experiment.workload.log().map(LogJson::new),
-            results: summaries(results).collect(),
+        serializer.collect_seq(all.map(|((case, point), results)| {
+            PointDocument {
+                scenario: case.scenario.settings.record(),
+                log: point.experiment.workload.log().map(LogJson::new),
+                results: results
+                    .iter()
+                    .map(|result| StrategySummary::new(result, results, metrics))
+                    .collect(),
+            }
         }))
     }
 }

@@ -162,6 +162,22 @@ fn wrong_options_are_explained() {
             ],
         ),
         (
+            "run --machine tpu-v4 --mesh 4x4",
+            &["tip: give one of them: --m"],
+        ),
+        (
+            "run --replications 3 --until-rel-error .1",
+            &["tip: give one of them: --"],
+        ),
+        (
+            "run --save f --shard 1/2 --merge",
+            &["tip: --merge runs nothing: give it to a command of its own"],
+        ),
+        (
+            "run --save f --slurm 2 --merge",
+            &["tip: the scripts that --slurm writes run the shards"],
+        ),
+        (
             "run s.toml",
             &["tip: --scenario s.toml is an option of run, view, watch, compare or"],
         ),

@@ -4,7 +4,9 @@ use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::program::{command, host_sim_in};
+use serde_json::Value;
+
+use crate::program::{command, host_sim, host_sim_in};
 
 /// Strategies in the grid, a key that is not always there, and a saturated point.
 const SMALL: &str = r#"
@@ -182,7 +184,7 @@ fn a_row_is_what_run_gives() {
     let columns = rows.headers().unwrap().iter().collect::<Vec<_>>().join(",");
     let expected = "mesh,load,service,strategy,metric,mean,low,high,replications,state";
     assert_eq!(columns, expected);
-    let json: serde_json::Value = serde_json::from_str(&files.json).unwrap();
+    let json: Value = serde_json::from_str(&files.json).unwrap();
     assert_eq!(json["program"], "host-sim");
     assert_eq!(json["version"], env!("CARGO_PKG_VERSION"));
     assert_eq!(json["axes"], serde_json::json!(["mesh", "load", "service"]));
@@ -254,6 +256,31 @@ fn the_wide_form_has_a_row_for_each_point_and_strategy() {
     assert!(
         default.starts_with("load,strategy,waiting_delay,"),
         "{default}"
+    );
+}
+
+#[test]
+fn json_has_the_chosen_metrics() {
+    let metrics = |result: &Value| {
+        let metrics = result["metrics"].as_object().unwrap();
+        metrics.keys().cloned().collect::<Vec<_>>()
+    };
+    let line = "run --mesh 8x8 --jobs 100 --replications 2 --format json --strategy";
+    let json = |more: &str| host_sim(&format!("{line} {more}")).json();
+    let chosen = ["utilization", "hops"];
+    let one = json("ff --metrics utilization,hops");
+    assert_eq!(metrics(&one["results"][0]), chosen);
+    let two = json("ff,naive --load .3,.5 --metrics utilization,hops");
+    let points = two["points"].as_array().unwrap();
+    let results = points
+        .iter()
+        .flat_map(|point| point["results"].as_array().unwrap());
+    let all: Vec<_> = results.map(metrics).collect();
+    assert_eq!(all, vec![chosen; 4]);
+    let default = metrics(&json("ff")["results"][0]);
+    assert!(
+        default.len() > 10 && !default.contains(&"hops".into()),
+        "{default:?}"
     );
 }
 

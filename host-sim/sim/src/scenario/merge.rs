@@ -9,6 +9,7 @@ use super::file::{self, Foreign};
 use super::place::Place;
 use super::study::Study;
 use super::table::{Entry, Setting};
+use crate::wording::any_of;
 
 /// Choices: a later setting of one replaces the earlier ones that contradict it.
 const CHOICES: &[&[&str]] = &[
@@ -37,13 +38,40 @@ const CHOICES: &[&[&str]] = &[
 /// they would be drawn from was not chosen.
 fn replaces(later: &Setting, earlier: &Setting) -> bool {
     let is_log = |setting: &Setting| setting.key == "log";
-    let has = |choice: &&&[&str], setting: &Setting| choice.contains(&setting.key);
-    let is_one_choice = || {
-        let mut choices = CHOICES.iter();
-        choices.any(|choice| has(&choice, later) && has(&choice, earlier))
-    };
     later.key == earlier.key
-        || later.contradicts(earlier) && is_one_choice() && (is_log(later) || !is_log(earlier))
+        || later.contradicts(earlier)
+            && choice(later.key, earlier.key).is_some()
+            && (is_log(later) || !is_log(earlier))
+}
+
+/// The choice that both settings make.
+fn choice(one: &str, other: &str) -> Option<&'static [&'static str]> {
+    let has = |choice: &&&[&str]| choice.contains(&one) && choice.contains(&other);
+    CHOICES.iter().copied().find(|choice| has(&choice))
+}
+
+/// What to do in place of giving two settings that contradict each other, if that is not obvious.
+///
+/// ```
+/// use meshalloc_sim::scenario::way_out;
+/// let tip = way_out("mesh", "machine").unwrap();
+/// assert_eq!(tip, "give one of them: --mesh, --machine or --torus");
+/// assert_eq!(way_out("warmup", "log"), None);
+/// ```
+pub fn way_out(one: &str, other: &str) -> Option<String> {
+    if let ("log", "load") | ("load", "log") = (one, other) {
+        return Some("--log-load sets the load of a log".into());
+    }
+    // All of these contradict each other.
+    let mut rivals = vec![Setting::of(one)?, Setting::of(other)?];
+    for key in choice(one, other)? {
+        let setting = Setting::of(key)?;
+        if rivals.iter().all(|rival| rival.contradicts(setting)) {
+            rivals.push(setting);
+        }
+    }
+    let keys = rivals.iter().map(|setting| format!("--{}", setting.key));
+    Some(format!("give one of them: {}", any_of(keys)))
 }
 
 /// The settings `given` on the command line, or by the command itself, over those of a file, if
@@ -116,19 +144,16 @@ fn stacked(given: &[Entry], below: Vec<Entry>) -> Result<(Vec<Entry>, Option<Str
 /// The error about a key of a file that contradicts what is given over it.
 fn contradiction(entry: &Entry, over: &Entry) -> String {
     let (key, other) = (entry.setting.key, over.setting.key);
-    let hint = match (key, other) {
-        ("log", "load") => "; --log-load sets the load of a log",
-        _ => "",
-    };
-    let (begin, by, way_out) = (begin(entry), over.place.of(other), way_out(entry, over));
-    format!("{begin} contradicts {by} (expected {way_out}{hint})")
+    let tip = way_out(key, other).map_or_else(String::new, |tip| format!("; {tip}"));
+    let (begin, by, expected) = (begin(entry), over.place.of(other), expected(entry, over));
+    format!("{begin} contradicts {by} (expected {expected}{tip})")
 }
 
 /// The error about a key of a file that needs another one, which is replaced.
 fn unmet(entry: &Entry, needed: &Entry, over: &Entry) -> String {
     let (begin, needed) = (begin(entry), needed.setting.key);
-    let (by, way_out) = (over.place.of(over.setting.key), way_out(entry, over));
-    format!("{begin} requires `{needed}`, which {by} replaces (expected {way_out})")
+    let (by, expected) = (over.place.of(over.setting.key), expected(entry, over));
+    format!("{begin} requires `{needed}`, which {by} replaces (expected {expected})")
 }
 
 /// How an error about an entry of a file begins.
@@ -140,7 +165,7 @@ fn begin(entry: &Entry) -> String {
     }
 }
 
-fn way_out(entry: &Entry, over: &Entry) -> String {
+fn expected(entry: &Entry, over: &Entry) -> String {
     let of_file = format!("no `{}` in the file", entry.setting.key);
     match over.place {
         Place::Command(_) => of_file,

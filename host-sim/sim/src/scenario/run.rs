@@ -32,7 +32,7 @@ impl Results {
 impl Serialize for Results {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let results = self.strategies.iter();
-        let results = results.map(|result| StrategySummary::new(result, &self.strategies));
+        let results = results.map(|result| StrategySummary::new(result, &self.strategies, &[]));
         let mut fields = serializer.serialize_struct("Results", 2)?;
         fields.serialize_field("scenario", &self.scenario)?;
         fields.serialize_field("results", &results.collect::<Vec<_>>())?;
