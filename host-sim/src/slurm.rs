@@ -93,10 +93,11 @@ impl<'a> Job<'a> {
         while let Some(word) = given.next() {
             let word = word.to_string_lossy().into_owned();
             let name = word.split('=').next().unwrap_or_default();
-            match WITHOUT.contains(&name) {
-                true if name == word => drop(given.next()),
-                true => {}
-                false => words.push(word),
+            if !WITHOUT.contains(&name) {
+                words.push(word);
+            } else if name == word {
+                // Its value is the next word.
+                given.next();
             }
         }
         let words: Result<Vec<_>, _> = words.iter().map(|word| quoted(word)).collect();

@@ -125,14 +125,14 @@ impl Situation<'_> {
         if processors > self.strategy.machine().free().into() {
             return Err(Refusal::TooFewFree);
         }
-        match self.has_free(processors, self.now, until) {
-            true => self.strategy.place(request),
-            // On a copy, since a successful search may advance a random generator.
-            false => Err(match self.strategy.clone().place(request) {
-                Ok(_) => Refusal::Reserved,
-                Err(refusal) => refusal,
-            }),
+        if self.has_free(processors, self.now, until) {
+            return self.strategy.place(request);
         }
+        // On a copy, since a successful search may advance a random generator.
+        Err(match self.strategy.clone().place(request) {
+            Ok(_) => Refusal::Reserved,
+            Err(refusal) => refusal,
+        })
     }
 
     /// Whether a job would find a place now so that it delays no reservation, if the pool had room.
@@ -202,10 +202,12 @@ impl Situation<'_> {
             return Some((Held::Box(corner.into()).nodes(grid), 0));
         }
         let blocks = then.blocks(&place);
-        Some(match self.has_room(blocks) {
-            false => ((0..grid.nodes()).collect(), 0),
-            true if blocks == 1 => (then.kept_free(&place), 0),
-            true => (place.nodes(grid), blocks),
+        Some(if !self.has_room(blocks) {
+            ((0..grid.nodes()).collect(), 0)
+        } else if blocks == 1 {
+            (then.kept_free(&place), 0)
+        } else {
+            (place.nodes(grid), blocks)
         })
     }
 }

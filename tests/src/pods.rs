@@ -196,10 +196,12 @@ impl Cubes {
             let mut extents = self.cube.clone();
             for at in 0..n {
                 let (whole, rest) = (sides[at] / self.cube[at], sides[at] % self.cube[at]);
-                match cut[at] {
-                    true if rest == 0 => return None,
-                    true => extents[at] = rest,
-                    false => cubes *= whole,
+                if !cut[at] {
+                    cubes *= whole;
+                } else if rest == 0 {
+                    return None;
+                } else {
+                    extents[at] = rest;
                 }
             }
             (cubes > 0).then_some((cut, cubes, extents))

@@ -501,10 +501,13 @@ impl Strategy {
     pub fn check(&self, request: &Request) -> Result<Checked, Refusal> {
         let named = convert::wanted(self.grid(), request)?;
         let counts = counts_processors(self.kind) && self.kind != StrategyKind::Neighbor;
-        let all = match request.flags.contains(Flags::CHIPS) {
-            true if counts && demands_rings(request) => return Err(Refusal::NoRing),
-            true if !counts => self.shapes_of_chips(request),
-            _ => vec![named],
+        let names_chips = request.flags.contains(Flags::CHIPS);
+        let all = if names_chips && counts && demands_rings(request) {
+            return Err(Refusal::NoRing);
+        } else if names_chips && !counts {
+            self.shapes_of_chips(request)
+        } else {
+            vec![named]
         };
         let mut checked = Checked {
             wanted: Vec::new(),

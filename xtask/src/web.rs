@@ -74,7 +74,10 @@ pub(crate) fn build() -> Result<()> {
         "the page has {bytes} bytes, more than {PAGE_MAX}: leave a feature of the module out"
     );
     sh.write_file(page(), text)?;
-    println!("page: {}, {bytes} of at most {PAGE_MAX} bytes", page().display());
+    println!(
+        "page: {}, {bytes} of at most {PAGE_MAX} bytes",
+        page().display()
+    );
     Ok(())
 }
 

@@ -288,10 +288,11 @@ unsafe fn set_faulty(
 ) -> i32 {
     let set = |controller: &mut CoreController| {
         // SAFETY: the caller promises it.
-        let place = match faults.is_null() {
-            true => None,
+        let place = if faults.is_null() {
+            None
+        } else {
             // SAFETY: the caller promises it.
-            false => Some(unsafe { writing(faults)? }),
+            Some(unsafe { writing(faults)? })
         };
         // SAFETY: the caller promises it.
         let block = unsafe { reading(block)?.on(controller.machine())? };
@@ -533,10 +534,11 @@ pub unsafe extern "C" fn meshalloc_controller_jobs(
     let write = |controller: &mut CoreController| {
         // SAFETY: the caller promises it.
         let place = unsafe { writing(list)? };
-        let on = match on.is_null() {
-            true => None,
+        let on = if on.is_null() {
+            None
+        } else {
             // SAFETY: the caller promises it.
-            false => Some(unsafe { reading(on)?.on(controller.machine())? }),
+            Some(unsafe { reading(on)?.on(controller.machine())? })
         };
         let list = JobList::of_core(&controller.view().job_list(on, from)?);
         place.write(list);

@@ -190,9 +190,11 @@ impl<T: Object> Handle<T> {
             return Err(Error::NotInitialized);
         }
         // SAFETY: with the mark it is an object, so this field has a value.
-        match unsafe { (&raw const (*handle).is_in_use).read() } {
-            true => Err(Error::Reentered),
-            false => Ok(()),
+        let is_in_use = unsafe { (&raw const (*handle).is_in_use).read() };
+        if is_in_use {
+            Err(Error::Reentered)
+        } else {
+            Ok(())
         }
     }
 

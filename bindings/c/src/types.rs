@@ -286,11 +286,13 @@ impl Request {
             _ => return Err(Error::BadArgument),
         };
         let class = Class::new(self.priority, is_preemptible).ok_or(Error::BadArgument)?;
-        let request = match flags.contains(Flags::CHIPS) {
-            true => CoreRequest::chips(0),
+        let request = if flags.contains(Flags::CHIPS) {
+            CoreRequest::chips(0)
+        } else if extents.is_empty() {
             // In core no extents are one processor; in C they are a request that nobody filled in.
-            false if extents.is_empty() => return Err(Error::EmptyRequest),
-            false => CoreRequest::new(Shape::new(extents)?),
+            return Err(Error::EmptyRequest);
+        } else {
+            CoreRequest::new(Shape::new(extents)?)
         };
         Ok(CoreRequest {
             processors: match self.processors {

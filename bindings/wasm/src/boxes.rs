@@ -145,16 +145,18 @@ impl Space {
         (1..DIMENSIONS_MAX).any(|dimension| {
             let (start, extent) = (one.start[dimension], one.extent[dimension]);
             let side = self.sides[dimension];
-            let (before, behind) = match self.wraps[dimension] {
-                _ if extent == side => (None, None),
-                true => (
+            let (before, behind) = if extent == side {
+                (None, None)
+            } else if self.wraps[dimension] {
+                (
                     Some((start + side - 1) % side),
                     Some((start + extent) % side),
-                ),
-                false => (
+                )
+            } else {
+                (
                     start.checked_sub(1),
                     Some(start + extent).filter(|&at| at < side),
-                ),
+                )
             };
             let beside = [before, behind].into_iter().flatten();
             beside

@@ -84,10 +84,12 @@ impl Side {
     #[inline]
     pub(crate) const fn after(self, arc: Arc) -> Option<u16> {
         let end = arc.start as u32 + arc.len as u32;
-        match end < self.len as u32 {
-            true => Some(end as u16),
-            false if self.wraps => Some((end - self.len as u32) as u16),
-            false => None,
+        if end < self.len as u32 {
+            Some(end as u16)
+        } else if self.wraps {
+            Some((end - self.len as u32) as u16)
+        } else {
+            None
         }
     }
 

@@ -28,14 +28,13 @@ pub(super) fn for_each_box(chips: u32, n: usize, longest: u16, visit: &mut dyn F
     // Candidates for the shortest of the `left` remaining sides, whose product is `rest`: its
     // divisors from `from` on.
     let shortest = |left: u32, rest: u32, from: u32| {
-        let bounds = match left as usize <= n {
+        let bounds = if left as usize <= n {
             // No other side is longer than `longest`.
-            true => {
-                let others = u64::from(longest).pow(left - 1);
-                from.max(u64::from(rest).div_ceil(others) as u32)..=root(rest, left)
-            }
+            let others = u64::from(longest).pow(left - 1);
+            from.max(u64::from(rest).div_ceil(others) as u32)..=root(rest, left)
+        } else {
             // A side that is missing.
-            false => 1..=1,
+            1..=1
         };
         bounds.filter(move |&side| rest.is_multiple_of(side))
     };

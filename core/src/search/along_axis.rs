@@ -207,12 +207,12 @@ impl Axis {
     /// that is not after whole words.
     #[inline]
     const fn words_alike(self) -> Option<usize> {
-        match self.is_alike_in_words() {
-            true => Some(1),
-            false if self.period().is_multiple_of(WORD_BITS) => {
-                Some((self.period() / WORD_BITS) as usize)
-            }
-            false => None,
+        if self.is_alike_in_words() {
+            Some(1)
+        } else if self.period().is_multiple_of(WORD_BITS) {
+            Some((self.period() / WORD_BITS) as usize)
+        } else {
+            None
         }
     }
 

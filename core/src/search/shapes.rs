@@ -159,10 +159,11 @@ pub(crate) fn folded(sides: Sides) -> Option<Sides> {
 /// left out. A request that keeps its orientation has one shape.
 pub(crate) fn all_shapes(request: &Request, mesh: Sides) -> impl Iterator<Item = Sides> + use<> {
     let requested = request.sides();
-    let area = match request.may_rotate() && requested.area() <= mesh.area() {
-        true => requested.area(),
+    let area = if request.may_rotate() && requested.area() <= mesh.area() {
+        requested.area()
+    } else {
         // No other shape.
-        false => 0,
+        0
     };
     let longest = mesh.w.max(mesh.h);
     let factors = (1..=area.isqrt()).rev().filter(move |shorter| {

@@ -121,10 +121,12 @@ fn nuclei(request: &Request, mesh: Sides) -> impl Iterator<Item = Sides> + use<>
         _ if is_even => 1,
         _ => 0,
     };
-    let last = match is_even {
-        _ if b < 2 => first - 1,
-        true => b - 1,
-        false => b + m - 1,
+    let last = if b < 2 {
+        first - 1
+    } else if is_even {
+        b - 1
+    } else {
+        b + m - 1
     };
     let processors = request.processors;
     (first..=last)

@@ -150,18 +150,15 @@ impl Walk {
     /// Moves to the next pages. False after the last ones.
     fn step(&mut self) -> bool {
         for position in &mut self.positions[..self.dimensions] {
-            match position.down {
-                false if position.at < position.last => {
-                    position.at += 1;
-                    self.bit += position.step;
-                    return true;
-                }
-                true if position.at > 0 => {
-                    position.at -= 1;
-                    self.bit -= position.step;
-                    return true;
-                }
-                _ => {}
+            if position.down && position.at > 0 {
+                position.at -= 1;
+                self.bit -= position.step;
+                return true;
+            }
+            if !position.down && position.at < position.last {
+                position.at += 1;
+                self.bit += position.step;
+                return true;
             }
             match self.order {
                 PageOrder::RowMajor => {

@@ -51,13 +51,12 @@ impl Registers {
     /// The time of a byte passes, in which a byte arrives or none.
     fn pass(&mut self, arriving: Option<(u8, bool)>) {
         if let Some((byte, is_misframed)) = arriving {
-            match self.status.is_received {
+            if self.status.is_received {
                 // The earlier byte stays.
-                true => self.status.is_overrun = true,
-                false => {
-                    self.received = byte;
-                    self.status.is_misframed = is_misframed;
-                }
+                self.status.is_overrun = true;
+            } else {
+                self.received = byte;
+                self.status.is_misframed = is_misframed;
             }
             self.status.is_received = true;
         }

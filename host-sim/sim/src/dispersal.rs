@@ -297,12 +297,10 @@ fn length(counts: &[i64], wraps: bool) -> u64 {
         last = at;
     }
     let outside = counts.len() - (last + 1 - first);
-    match wraps {
-        true => counts.len() - gap.max(outside),
-        false => counts.len() - outside,
-    }
-    .try_into()
-    .expect("a side is a number of 16 bits")
+    let unused = if wraps { gap.max(outside) } else { outside };
+    (counts.len() - unused)
+        .try_into()
+        .expect("a side is a number of 16 bits")
 }
 
 #[cfg(test)]

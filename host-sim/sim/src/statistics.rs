@@ -288,10 +288,12 @@ impl Estimate {
     /// ```
     pub fn relative_error(&self) -> Option<f64> {
         let Interval { low, high } = self.ci95?;
-        Some(match low > 0.0 {
-            _ if low == high => 0.0,
-            true => ((self.mean - low) / low).max((high - self.mean) / high),
-            false => f64::INFINITY,
+        Some(if low == high {
+            0.0
+        } else if low > 0.0 {
+            ((self.mean - low) / low).max((high - self.mean) / high)
+        } else {
+            f64::INFINITY
         })
     }
 

@@ -270,10 +270,14 @@ struct Usage {
 impl Usage {
     /// The reason, with what was expected if it does not say so itself.
     fn complete(&self, reason: String) -> String {
-        match reason.contains("expected ") {
-            false if self.is_broken => format!("{reason} (expected one JSON object a line)"),
-            false if !self.op.is_empty() => format!("{reason} (expected {self})"),
-            _ => reason,
+        if reason.contains("expected ") {
+            reason
+        } else if self.is_broken {
+            format!("{reason} (expected one JSON object a line)")
+        } else if self.op.is_empty() {
+            reason
+        } else {
+            format!("{reason} (expected {self})")
         }
     }
 }

@@ -57,10 +57,12 @@ fn are_joined(grid: &Grid, cube: &[u32], from: u32, to: u32, along: usize) -> bo
     (0..cube.len()).all(|at| {
         let (a, b) = (from[at] % cube[at], to[at] % cube[at]);
         let is_same_cube = (0..cube.len()).all(|at| from[at] / cube[at] == to[at] / cube[at]);
-        match at == along {
-            true if b == a + 1 => is_same_cube,
-            true => a == cube[at] - 1 && b == 0,
-            false => a == b,
+        if at != along {
+            a == b
+        } else if b == a + 1 {
+            is_same_cube
+        } else {
+            a == cube[at] - 1 && b == 0
         }
     })
 }

@@ -197,16 +197,16 @@ fn initialiser<T: serde::Serialize>(samples: &[(u64, T)]) -> String {
     let numbers = |at: usize| numbers_of(&samples[at].1).expect("its fields are numbers");
     let (kind, first) = numbers(0);
     let (_, last) = numbers(samples.len() - 1);
-    let parameter = |at: usize| match first[at] == last[at] {
-        true => format!("{}u", first[at]),
-        // What is written is what is passed.
-        false => {
-            assert_eq!(
-                (first[at], last[at]),
-                (samples[0].0, samples[samples.len() - 1].0)
-            );
-            "(value)".to_owned()
+    let parameter = |at: usize| {
+        if first[at] == last[at] {
+            return format!("{}u", first[at]);
         }
+        // What is written is what is passed.
+        assert_eq!(
+            (first[at], last[at]),
+            (samples[0].0, samples[samples.len() - 1].0)
+        );
+        "(value)".to_owned()
     };
     format!("{{ {kind}u, {{ {}, {} }} }}", parameter(0), parameter(1))
 }
@@ -334,10 +334,12 @@ fn schedulers() -> String {
                 (number, kind.expect("a form is read"))
             });
             let initialiser = initialiser(&samples);
-            let (arguments, addition) = match initialiser.contains("value") {
-                false => ("", String::new()),
-                true if stem == *form => ("(value)", "; `value` is a second in ticks".to_owned()),
-                true => ("(value)", String::new()),
+            let (arguments, addition) = if !initialiser.contains("value") {
+                ("", String::new())
+            } else if stem == *form {
+                ("(value)", "; `value` is a second in ticks".to_owned())
+            } else {
+                ("(value)", String::new())
             };
             let name = distinct(name, &form[stem.len()..], &text);
             writeln!(text, "/** {form}{addition} */").unwrap();
