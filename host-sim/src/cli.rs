@@ -5,51 +5,35 @@
 //! complete, it is 1.
 
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal, Read, Seek, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 
-use clap::builder::ValueHint;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{
-    Arg, ArgAction, Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand,
-    ValueEnum,
-};
+use clap::error::{ContextKind, ContextValue};
+use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use meshalloc::{Configuration, Grid};
 
 use crate::compare::{self, CompareArgs};
 use crate::completion;
 use crate::device::{self, DeviceArgs};
 use crate::failure::{self, Failure};
-use crate::file::{self, ReplaceArgs};
 use crate::identity::{PROGRAM, REVISION};
-use crate::line::LineBackends;
 use crate::list;
 use crate::log::{self, LogStatisticsArgs};
-use crate::map::{Map, PictureFile, Show, Snapshot};
-use crate::outputs;
 use crate::policy;
 use crate::printable::Printable;
-use crate::progress::Bar;
-use crate::replay::{self, Interruptible, ReplayError, Waiting};
+use crate::replay::{self, ReplayArgs};
 use crate::reproduce::{self, ReproduceArgs};
 use crate::run::{self, RunArgs};
 use crate::saturation::{self, SaturationArgs};
 use crate::serve::{self, ServeArgs};
-use crate::settings::{self, Given, JsonArgs, Takes, of_one_controller};
-use crate::study::keep;
+use crate::settings::JsonArgs;
 use crate::view::{self, ViewArgs};
 use crate::watch::{self, WatchArgs};
-use meshalloc_sim::backend::{Backends, InProcessBackends};
-use meshalloc_sim::experiment::Progress;
-use meshalloc_sim::layout::Plan;
-use meshalloc_sim::names;
-use meshalloc_sim::scenario::way_out;
-use meshalloc_sim::wording::any_of;
-use meshalloc_sim::workload::TimeUnit;
+
+mod mistakes;
+
+use mistakes::tip;
 
 /// Processor allocation on mesh-connected multicomputers: simulates workloads, replays operations
 /// and compares strategies, in this process or on a board that runs the meshalloc firmware.
@@ -170,7 +154,7 @@ enum Command {
     #[command(after_help = WATCH_EXAMPLES)]
     Watch(Box<WatchArgs>),
     /// Carry out a file of operations and print the result of each, one JSON object a line
-    #[command(after_help = REPLAY_FORMAT)]
+    #[command(after_help = replay::FORMAT)]
     Replay(ReplayArgs),
     /// Compare strategies over loads: like run, with several loads and schedulers by default
     ///
@@ -261,76 +245,6 @@ Examples:
 Keys: q ends it, z and Z show one plane after another. In a run, space stops and goes on, + and -
 change the speed, the arrows go from event to event, Home and End to both ends.";
 
-const REPLAY_FORMAT: &str = "\
-One operation a line, a JSON object or words; `#` begins a comment after words:
-  alloc ID AxBx...      job ID asks for A by B by ... processors, now or never
-                        unless --scheduler is given; A B is short for AxB
-  alloc ID chips=N      job ID asks for N processors, in any shape that is legal
-  alloc ID 3x ...       it asks for three slices of this shape or number, all at
-                        once or none
-    ... est=TIME        the job is expected to be freed TIME operations later
-    ... priority=TIME   it waits as if it were TIME operations earlier
-    ... lease=TIME      the job has a lease for TIME operations
-  lease ID TIME         job ID has a lease for TIME operations from now on and
-                        is released at its end; 0: no lease
-  free ID               job ID gives its processors back
-  fault X Y ...         the processor with these coordinates becomes faulty;
-                        A..B in place of a coordinate: all from A to B; *: all
-  repair X Y ...        these processors work again
-
-The same as objects:
-  {\"op\":\"alloc\",\"id\":ID,\"shape\":\"AxB\",\"estimate\":TIME,\"lease\":TIME}
-  {\"op\":\"alloc\",\"id\":ID,\"chips\":N,\"priority\":TIME}
-  {\"op\":\"alloc\",\"id\":ID,\"shape\":\"3x AxB\"}
-  {\"op\":\"lease\",\"id\":ID,\"time\":TIME}
-  {\"op\":\"free\",\"id\":ID}
-  {\"op\":\"fault\",\"at\":[X,\"A..B\",\"*\"]}
-  {\"op\":\"repair\",\"at\":[X,\"A..B\",\"*\"]}
-
-Coordinates are those of dimension 0 (x) and on; on a cube the digits
-of the address, A[n-1] .. A[0]. A grant on a two-dimensional mesh lists
-{\"x\":..,\"y\":..,\"w\":..,\"h\":..} for each submesh, on any other grid
-{\"start\":[..],\"extent\":[..]}, with the numbers in the order of coordinates.";
-
-#[derive(Args, Debug)]
-struct ReplayArgs {
-    /// A file of operations, no log (see run --log); nothing runs if a line is invalid. - is
-    /// standard input, line by line
-    #[arg(value_name = "OPS", value_hint = ValueHint::FilePath)]
-    operations: PathBuf,
-
-    #[command(flatten)]
-    settings: Given<Self>,
-
-    /// Also draw which job holds which processors at the end of the file, into this file (SVG); its
-    /// folder is made if it does not exist
-    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Map")]
-    output: Option<PathBuf>,
-
-    /// The same on the terminal
-    #[arg(long, value_name = "map", value_parser = ["map"], help_heading = "Map")]
-    draw: Option<String>,
-
-    #[command(flatten)]
-    replace: ReplaceArgs,
-}
-
-impl Takes for ReplayArgs {
-    fn take(arg: Arg) -> Option<Arg> {
-        if arg.get_id() == "backend" {
-            return Some(arg);
-        }
-        let arg = of_one_controller(arg)?;
-        Some(match arg.get_long()? {
-            "scheduler" => arg.help(
-                "Scheduling policy: a job that does not fit waits; times count operations, like those \
-                 of estimates [default: no waiting, a job that does not fit is refused]",
-            ),
-            _ => arg,
-        })
-    }
-}
-
 #[derive(Args, Debug)]
 struct ListArgs {
     /// Only this part [default: all]
@@ -400,102 +314,6 @@ fn explain(mut error: clap::Error) -> ExitCode {
     }
 }
 
-/// What was probably meant: an option of another command, the option of a file without one, the
-/// load of a log, or values separated by commas.
-fn tip(error: &clap::Error) -> Option<String> {
-    let ContextValue::String(argument) = error.get(ContextKind::InvalidArg)? else {
-        return None;
-    };
-    if let Some(tip) = commas(error, argument) {
-        return Some(tip);
-    }
-    if error.kind() == ErrorKind::ArgumentConflict {
-        let given = [argument, &error.get(ContextKind::PriorArg)?.to_string()];
-        let [one, other] = given.map(|it| it.trim_start_matches('-').split(' ').next());
-        let (one, other) = (one?, other?);
-        let of_study = || keep::way_out(one, other).map(str::to_owned);
-        return way_out(one, other).or_else(of_study);
-    }
-    if error.kind() != ErrorKind::UnknownArgument {
-        return None;
-    }
-    let file = argument.strip_suffix(".gz").unwrap_or(argument);
-    let option = match file.rsplit_once('.') {
-        _ if argument.starts_with('-') => argument,
-        Some((_, "toml")) => &format!("--scenario {argument}"),
-        Some((_, "swf" | "csv")) => &format!("--log {argument}"),
-        _ => return None,
-    };
-    let name = option.strip_prefix("--")?.split(' ').next()?;
-    let is_option = argument.starts_with('-');
-    let command = Cli::command();
-    let takes = |command: &&clap::Command| {
-        let mut arguments = command.get_arguments();
-        // The same option may take no file in another command.
-        let takes = |arg: &Arg| is_option || arg.get_value_hint() == ValueHint::FilePath;
-        arguments.any(|arg| arg.get_long() == Some(name) && takes(arg))
-    };
-    let takers = command.get_subcommands().filter(takes);
-    let takers: Vec<_> = takers.map(clap::Command::get_name).collect();
-    (!takers.is_empty()).then(|| format!("{option} is an option of {}", any_of(takers)))
-}
-
-/// What is said of values of an option that are not separated as they should be: by blanks, or by
-/// commas where the command takes one.
-fn commas(error: &clap::Error, argument: &str) -> Option<String> {
-    let words: Vec<_> = std::env::args().skip(1).collect();
-    let (key, values) = match error.kind() {
-        // `--load .3 .4`
-        ErrorKind::UnknownArgument if !argument.starts_with("--") => {
-            let at = words.iter().position(|word| word == argument)?;
-            let before = words[..at]
-                .iter()
-                .rposition(|word| word.starts_with("--"))?;
-            let key = words[before].strip_prefix("--")?;
-            let (key, first) = key
-                .split_once('=')
-                .map_or((key, None), |(key, it)| (key, Some(it)));
-            let behind = words[before + 1..]
-                .iter()
-                .take_while(|word| !word.starts_with("--"));
-            let values = first.into_iter().chain(behind.map(String::as_str));
-            (
-                key.to_owned(),
-                values
-                    .map(|value| value.trim_matches(','))
-                    .collect::<Vec<_>>(),
-            )
-        }
-        // What `ff, fsl` begins with.
-        ErrorKind::ValueValidation => {
-            let key = argument.strip_prefix("--")?.split(' ').next()?;
-            let ContextValue::String(value) = error.get(ContextKind::InvalidValue)? else {
-                return None;
-            };
-            let is_cut = value.is_empty() || value.ends_with(',');
-            is_cut.then(|| (key.to_owned(), Vec::new()))?
-        }
-        _ => return None,
-    };
-    let command = Cli::command();
-    let own = command.find_subcommand(words.first()?)?;
-    let mut arguments = own.get_arguments();
-    let takes_several = arguments.any(|arg| {
-        let is_list = matches!(arg.get_action(), ArgAction::Append);
-        arg.get_long() == Some(&*key) && is_list
-    });
-    takes_several.then(|| {
-        if values.is_empty() {
-            format!("several values of --{key} are separated by commas, without blanks")
-        } else {
-            format!(
-                "several values are separated by commas, without blanks: --{key} {}",
-                values.join(",")
-            )
-        }
-    })
-}
-
 fn ended(outcome: Result<(), Failure>) -> ExitCode {
     let Err(failure) = outcome else {
         return ExitCode::SUCCESS;
@@ -511,7 +329,7 @@ fn carry_out(cli: &Cli, output: &mut impl Write) -> Result<(), Failure> {
     match &cli.command {
         Command::Run(args) => failure::files_first(output, |output| run::run(args, output)),
         Command::View(args) => view::view(args, output),
-        Command::Replay(args) => replay_file(args, cli.quiet, output),
+        Command::Replay(args) => replay::carry_out(args, cli.quiet, output),
         Command::Compare(args) => {
             failure::files_first(output, |output| compare::compare(args, output))
         }
@@ -529,117 +347,6 @@ fn carry_out(cli: &Cli, output: &mut impl Write) -> Result<(), Failure> {
             Ok(output.write_all(script.as_bytes())?)
         }
     }
-}
-
-fn replay_file(args: &ReplayArgs, quiet: bool, output: &mut impl Write) -> Result<(), Failure> {
-    let settings = args.settings.scenario("replay")?;
-    let waiting = match settings.scheduler {
-        Some(_) => Waiting::Queue,
-        None => Waiting::Never,
-    };
-    let controlled = settings.controlled("operations")?;
-    let (machine, strategy) = (controlled.machine, controlled.strategies[0]);
-    let description = controlled.description.as_ref();
-    let description = description.map(|description| &description.description);
-    // A picture between the objects would be in the way of a program that reads them.
-    let for_people = quiet || io::stdout().is_terminal();
-    file::distinct(&[
-        ("OPS", Some(&args.operations)),
-        ("--output", args.output.as_deref()),
-    ])?;
-    let file = args.output.as_deref();
-    let file = file.map(|path| {
-        outputs::check_only(path, false)?;
-        PictureFile::open(path, args.replace)
-    });
-    let file = file.transpose()?;
-    if args.draw.is_some() && file.is_none() && !for_people {
-        let reason = "--draw map requires --output FILE.svg, or --quiet: objects are printed";
-        return Err(reason.to_owned().into());
-    }
-    let is_drawn = file.is_some() || args.draw.is_some();
-    let show = Show {
-        file,
-        on_terminal: for_people,
-    };
-    let (name, mut input) = open(&args.operations, machine)?;
-    let configuration = Configuration {
-        machine,
-        strategy,
-        // An operation is a tick, as a cycle is.
-        scheduler: names::scheduler_in(controlled.scheduler, TimeUnit::Cycle),
-    };
-    let mut line = None;
-    let mut interrupts = None;
-    let mut in_process = InProcessBackends::default();
-    let backends: &mut dyn Backends = match &settings::endpoint(&controlled.backend)? {
-        None => &mut in_process,
-        Some(endpoint) => {
-            let opened = LineBackends::open(endpoint).map_err(|error| error.to_string())?;
-            // From now on there is something to be put in order at the end.
-            interrupts = Some(Bar::interruptible()?);
-            if args.operations == Path::new("-") {
-                input = Box::new(Interruptible::standard_input());
-            }
-            line.insert(opened)
-        }
-    };
-    let mut input = Some(input);
-    let mut outcome = None;
-    let mut snapshot = None;
-    let mut sink = io::sink();
-    let ready = backends.with(configuration, description, &mut |backend| {
-        let Some(input) = input.take() else { return };
-        let objects: &mut dyn Write = if quiet { &mut sink } else { output };
-        outcome = Some(replay::replay(
-            &name, input, machine, waiting, backend, objects,
-        ));
-        if is_drawn {
-            snapshot = Some(Snapshot::read(backend, Plan::of(machine, description)));
-        }
-    });
-    ready?;
-    let is_interrupted = interrupts.is_some_and(|bar| bar.is_interrupted());
-    match outcome {
-        Some(Err(_)) if is_interrupted => return Err(Failure::Incomplete(failure::interrupted())),
-        Some(Err(ReplayError::Write(error))) => return Err(error.into()),
-        Some(Err(ReplayError::Backend(error))) => return Err(error.into()),
-        Some(Err(error)) => return Err(error.to_string().into()),
-        Some(Ok(counts)) if quiet => {
-            let trips = line.map(|line| line.round_trips(&[strategy]));
-            counts.write(trips, output)?;
-        }
-        _ => {}
-    }
-    output.flush()?;
-    let Some(snapshot) = snapshot else {
-        return Ok(());
-    };
-    let shown = snapshot.map_err(Failure::from).and_then(|snapshot| {
-        let map = Map {
-            strategy,
-            at: None,
-            unit: TimeUnit::default(),
-            snapshot,
-        };
-        show.maps(&[map], &format!("at the end of {name}"), output)
-    });
-    shown.map_err(|failure| failure.after_results(&"--draw map"))
-}
-
-/// The operations of the file, or of standard input for `-`, which can be read, and their name.
-fn open(path: &Path, machine: Grid) -> Result<(String, Box<dyn Read>), String> {
-    if path == Path::new("-") {
-        return Ok(("standard input".to_owned(), Box::new(io::stdin())));
-    }
-    let name = path.display().to_string();
-    let cannot = |error: io::Error| format!("{name}: cannot open: {error}");
-    let mut file = File::open(path).map_err(cannot)?;
-    if file.metadata().map_err(cannot)?.is_file() {
-        replay::check(&name, &file, machine).map_err(|error| error.to_string())?;
-        file.rewind().map_err(cannot)?;
-    }
-    Ok((name, Box::new(file)))
 }
 
 #[cfg(test)]

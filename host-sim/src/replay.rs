@@ -26,12 +26,14 @@ use meshalloc_sim::input::{LINE_BYTES_MAX, Lines};
 use meshalloc_sim::metrics::Refusals;
 use meshalloc_sim::statistics::Delays;
 
+mod command;
 mod interruptible;
 mod lines;
 mod object;
 mod operation;
 
-pub(crate) use interruptible::Interruptible;
+pub(crate) use command::{FORMAT, ReplayArgs, carry_out};
+use interruptible::Interruptible;
 pub use lines::check;
 use object::{Blocks, Outcome as Written, Served, Set, json};
 pub use operation::parse;
