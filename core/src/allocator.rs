@@ -31,6 +31,8 @@ use crate::strategy::{
     AnyStrategy, OccupancyEvent, Room, ServedStrategy, Site, Strategy, StrategyKind, check,
     demand_on,
 };
+use crate::supposition::{Supposition, Unheld};
+use crate::tolerance::Tolerance;
 
 /// Gives processors of one machine away and takes them back.
 ///
@@ -253,11 +255,17 @@ impl<'m, S: ServedStrategy> Allocator<'m, S> {
     }
 
     /// Lets a proposal pass. One of a strategy of your own is checked: if it is not legal, it is
-    /// refused as `Fragmented`, and the reason is kept.
+    /// refused as `Fragmented`, and the reason is kept. `unheld` are the faulty processors that
+    /// nobody held before.
     #[inline(always)]
-    pub(crate) fn admit(&mut self, blocks: Chain, wanted: u32) -> Result<(), Refusal> {
+    pub(crate) fn admit(
+        &mut self,
+        blocks: Chain,
+        request: &Request,
+        unheld: Unheld,
+    ) -> Result<(), Refusal> {
         if S::IS_CHECKED
-            && let Err(illegal) = self.check_proposal(blocks, wanted)
+            && let Err(illegal) = self.check_proposal(blocks, request, unheld)
         {
             self.pool.free(blocks);
             self.illegal.get_or_insert(illegal);
@@ -322,6 +330,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     /// Finds processors for a request and takes them, if the proposal of the strategy is legal: its
     /// blocks are within the machine, free and disjoint, and have at least as many processors as
     /// the request asks for. The shape is the strategy's business: some fold or scatter it.
+    /// As many of the processors as the request tolerates may be faulty ones.
     ///
     /// [`Allocator::allocate`] does the same without the check, for the strategies of this crate.
     ///
@@ -333,8 +342,9 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     ///
     /// That of the strategy, and O(words) of the machine.
     pub fn allocate_checked(&mut self, request: &Request) -> Result<Allocation, AllocateError> {
+        let unheld = self.unheld_for(request, None, None);
         let blocks = self.search(request)?;
-        match self.check_proposal(blocks, request.total()) {
+        match self.check_proposal(blocks, request, unheld) {
             Ok(()) => Ok(self.hand_out(blocks)),
             Err(illegal) => {
                 self.pool.free(blocks);
@@ -344,13 +354,33 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     }
 
     /// Whether this proposal may take effect.
-    fn check_proposal(&mut self, blocks: Chain, wanted: u32) -> Result<(), IllegalProposal> {
-        let processors = check_blocks(
-            &mut self.occupancy,
-            &mut self.supposed,
-            self.pool.iter(blocks),
-        )?;
-        enough(processors, wanted)
+    fn check_proposal(
+        &mut self,
+        blocks: Chain,
+        request: &Request,
+        unheld: Unheld,
+    ) -> Result<(), IllegalProposal> {
+        let Supposition {
+            supposed,
+            occupancy,
+            pool,
+            unheld,
+            ..
+        } = self.suppose_knowing(unheld);
+        let grid = *occupancy.grid();
+        let is_proposed = |unit: &Block| {
+            let mut blocks = pool.iter(blocks);
+            blocks.any(|block| grid.overlap(block, *unit))
+        };
+        // As many as it tolerates may be in its blocks, but no others that are busy.
+        let units = unheld.nodes().iter().filter_map(|&node| grid.unit(node));
+        let most = unheld.usable(request) as usize;
+        for unit in units.filter(is_proposed).take(most) {
+            supposed.leave(unit);
+        }
+        let was_free = |block| occupancy.is_free(block);
+        let processors = check_supposed(supposed, was_free, pool.iter(blocks))?;
+        enough(processors, request.total())
     }
 
     /// Forgets all held, reserved and faulty processors.
@@ -451,11 +481,15 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         placing: Option<Placing<'_, 'm>>,
         pause: Option<&Pause<'_, 'm>>,
     ) -> Result<Chain, Refusal> {
+        if request.is_tolerant() && self.occupancy.faulty_count() > 0 {
+            return self.find_tolerant(request, demand, placing, pause);
+        }
         if demand > self.occupancy.free() {
             return Err(Refusal::TooFewFree);
         }
         if request.is_gang() {
-            let blocks = self.suppose().pausing(pause.copied()).gang(request, true);
+            let mut supposition = self.suppose_for(request, None, pause);
+            let blocks = supposition.gang(request, true, false);
             return blocks.map_err(|refusal| request.refusal_of(refusal));
         }
         self.occupancy.settle_for_search();
@@ -464,6 +498,25 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         let found = self.strategy.propose(&site, request, &mut draft);
         let blocks = draft.finish(found);
         blocks.map_err(|refusal| request.refusal_of(refusal))
+    }
+
+    /// [`Allocator::find`] for a request whose slices tolerate faulty processors.
+    #[inline(never)]
+    fn find_tolerant(
+        &mut self,
+        request: &Request,
+        demand: u32,
+        placing: Option<Placing<'_, 'm>>,
+        pause: Option<&Pause<'_, 'm>>,
+    ) -> Result<Chain, Refusal> {
+        let working = request.with_tolerance(Tolerance::NONE);
+        self.find(&working, demand, placing, pause)
+            .or_else(|refusal| {
+                let jobs = placing.map(|placing| placing.jobs);
+                let mut supposition = self.suppose_for(request, jobs, pause);
+                supposition.with_faulty(request, demand, refusal, true)
+            })
+            .map_err(|refusal| request.refusal_of(refusal))
     }
 
     /// Takes what the strategy has found.
@@ -550,6 +603,12 @@ impl<'m, S: Strategy> Allocator<'m, S> {
             self.tickets.held() <= blocks as usize,
             "an allocation has a block"
         );
+    }
+
+    /// The number of processors of the blocks.
+    pub(crate) fn area_of(&self, blocks: Chain) -> u32 {
+        let grid = self.occupancy.grid();
+        self.pool.iter(blocks).map(|block| grid.area(block)).sum()
     }
 
     /// The occupancy and the held blocks.

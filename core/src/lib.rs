@@ -55,6 +55,7 @@ pub mod storage;
 pub mod strategy;
 mod supposition;
 mod texts;
+mod tolerance;
 mod view;
 
 mod search;
@@ -102,4 +103,5 @@ pub use strategy::{
     StrategyInfo, StrategyKind, StrategyTextError,
 };
 pub use supposition::Supposition;
+pub use tolerance::Tolerance;
 pub use view::View;

@@ -12,6 +12,9 @@ use crate::request::Request;
 use crate::strategy::{AnyStrategy, OccupancyEvent, Site, Strategy, demand_on};
 
 mod gang;
+mod tolerant;
+
+pub(crate) use tolerant::Unheld;
 
 /// A supposed occupancy: some allocations given back, some processors occupied. It answers what the
 /// strategy would do then. The machine and its jobs do not change.
@@ -42,6 +45,7 @@ pub struct Supposition<'a, 'm, S = AnyStrategy<'m>> {
     pub(crate) strategy: &'a mut S,
     pub(crate) pool: &'a mut BlockPool<'m>,
     tickets: &'a Tickets<'m>,
+    pub(crate) unheld: Unheld,
     pub(crate) pause: Option<Pause<'a, 'm>>,
 }
 
@@ -53,6 +57,7 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
         strategy: &'a mut S,
         pool: &'a mut BlockPool<'m>,
         tickets: &'a Tickets<'m>,
+        unheld: Unheld,
     ) -> Self {
         Supposition {
             supposed,
@@ -60,6 +65,7 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
             strategy,
             pool,
             tickets,
+            unheld,
             pause: None,
         }
     }
@@ -85,6 +91,7 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
             // Processors that are free already must not be counted twice.
             self.supposed.occupy(block);
             self.supposed.vacate(self.occupancy, block);
+            self.unheld.add_in(self.occupancy, block);
         }
         Ok(())
     }
@@ -93,6 +100,7 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
     pub(crate) fn give_back_blocks(&mut self, blocks: Chain) {
         for block in self.pool.iter(blocks) {
             self.supposed.vacate(self.occupancy, block);
+            self.unheld.add_in(self.occupancy, block);
             self.poll();
         }
     }
@@ -108,6 +116,7 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
     /// [`Supposition::occupy`] for a block that is within the machine.
     pub(crate) fn occupy_block(&mut self, block: Block) {
         self.supposed.occupy(block);
+        self.unheld.remove_in(self.supposed.grid(), block);
         self.poll();
     }
 
@@ -117,7 +126,8 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
     }
 
     /// Whether the strategy would find a place for the request, or places for all slices of a gang.
-    /// A search for a gang that gives up says no.
+    /// A search for a gang, or with faulty processors ([`Tolerance`](crate::Tolerance)), that gives
+    /// up says no.
     ///
     /// # Time complexity
     ///
@@ -129,6 +139,10 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
 
     /// [`Supposition::fits`] for a request whose demand is known.
     pub(crate) fn fits_demand(&mut self, request: &Request, demand: u32) -> bool {
+        if request.is_tolerant() {
+            let refusal = self.refusal_of_tolerant(request, demand);
+            return refusal.is_none_or(|refusal| refusal == Refusal::TableFull);
+        }
         if demand > self.free() {
             return false;
         }
@@ -151,23 +165,61 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
     /// Whether a request whose demand is known may fit: [`Supposition::fits_demand`], or the search
     /// for its slices was not completed.
     pub(crate) fn may_fit(&mut self, request: &Request, demand: u32) -> bool {
+        let is_open =
+            |refusal| matches!(refusal, Refusal::TableFull | Refusal::NotSearchedToTheEnd);
+        if request.is_tolerant() {
+            return self
+                .refusal_of_tolerant(request, demand)
+                .is_none_or(is_open);
+        }
         if !request.is_gang() {
             return self.fits_demand(request, demand);
         }
-        let is_open =
-            |refusal| matches!(refusal, Refusal::TableFull | Refusal::NotSearchedToTheEnd);
         demand <= self.free() && self.refusal_of_gang(request).is_none_or(is_open)
     }
 
+    /// Why a request whose slices tolerate faulty processors gets no places here. `None` if it does.
+    fn refusal_of_tolerant(&mut self, request: &Request, demand: u32) -> Option<Refusal> {
+        self.place(request, demand, None)
+            .map(|blocks| self.pool.free(blocks))
+            .err()
+    }
+
+    /// Lets the strategy search here for a request, without faulty processors and then with as many
+    /// as it tolerates.
+    ///
+    /// # Errors
+    ///
+    /// `TooFewFree`, `Fragmented`, `GangIncomplete`, `NotSearchedToTheEnd`, `TableFull`.
+    pub(crate) fn place(
+        &mut self,
+        request: &Request,
+        demand: u32,
+        placing: Option<Placing<'_, '_>>,
+    ) -> Result<Chain, Refusal> {
+        let blocks = if demand > self.free() {
+            Err(Refusal::TooFewFree)
+        } else {
+            self.propose(request, placing)
+        };
+        match blocks {
+            Err(refusal) if request.is_tolerant() => {
+                self.with_faulty(request, demand, refusal, placing.is_some())
+            }
+            blocks => blocks,
+        }
+    }
+
     /// Lets the strategy search here for a request whose demand is free, with an outlook on jobs if
-    /// it is to start now. The strategy's own data stay as they were.
-    pub(crate) fn propose(
+    /// it is to start now. The strategy's own data stay as they were. No place has faulty
+    /// processors.
+    fn propose(
         &mut self,
         request: &Request,
         placing: Option<Placing<'_, '_>>,
     ) -> Result<Chain, Refusal> {
         if request.is_gang() {
-            return self.gang(request, placing.is_some());
+            return self.gang(request, placing.is_some(), false);
         }
         let mut draft = Draft::new(self.pool, self.pause.as_ref(), self.occupancy);
         let mut site = Site::new(self.supposed);
@@ -198,11 +250,8 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
     ///
     /// That of the strategy.
     pub fn block(&mut self, request: &Request) -> Option<Block> {
-        let demand = demand_on(self.strategy, self.supposed.grid(), request);
-        if demand.ok()? > self.free() {
-            return None;
-        }
-        let blocks = self.propose(request, None).ok()?;
+        let demand = demand_on(self.strategy, self.supposed.grid(), request).ok()?;
+        let blocks = self.place(request, demand, None).ok()?;
         let only = match blocks.len() {
             1 => self.pool.iter(blocks).next(),
             _ => None,

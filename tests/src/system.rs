@@ -6,7 +6,7 @@ use std::num::NonZeroU64;
 use meshalloc::message::JobReport;
 use meshalloc::{
     Block, Capacity, Change, Configuration, ConfigureError, Counts, Error, FaultReport, Flags,
-    JobId, JobState, Outcome, Refusal, Request, SchedulerKind, Statistics, Ticks,
+    JobId, JobState, Outcome, Refusal, Request, SchedulerKind, Statistics, Ticks, Tolerance,
 };
 
 use crate::backfilling::{Situation, Use, end_of};
@@ -16,6 +16,7 @@ use crate::foresight::{Other, Outlook};
 use crate::grid::{Grid, NaiveMachine};
 use crate::rig::{Answer, Granted, LeaseEnded};
 use crate::strategy::{Held, Strategy, counts_processors};
+use crate::tolerance;
 
 /// A job that waits or runs.
 #[derive(Clone, Debug)]
@@ -112,6 +113,12 @@ impl Expected {
         let is_gone = |job| self.ended.iter().any(|ended| ended.job == job);
         self.grants.retain(|grant| !is_gone(grant.job));
         self
+    }
+
+    /// Whether a job was granted any of these nodes.
+    pub fn grants_any_of(&self, nodes: &[u32]) -> bool {
+        let held = self.grants.iter().map(|grant| grant.held.nodes(&self.grid));
+        held.flatten().any(|node| nodes.contains(&node))
     }
 
     /// Whether these are the grants.
@@ -459,13 +466,23 @@ impl System {
         let mut then = self.strategy.clone();
         then.give_back(&held, is_faulty);
         then.look(Outlook::default());
-        let new = then.place(&job.request)?;
+        // What is better than before.
+        let broken = job.nodes(&grid).into_iter().filter(|&node| is_faulty(node));
+        let fewer = (broken.count() as u32 - 1).min(job.request.tolerated()) as u8;
+        let request = job
+            .request
+            .with_tolerance(Tolerance::new(fewer).expect("as before"));
+        let others = self.running.iter().filter(|other| other.id != id);
+        let held_by_others: Vec<u32> = others.flat_map(|job| job.nodes(&grid)).collect();
+        let mut unheld = self.faulty_nodes();
+        unheld.retain(|node| !held_by_others.contains(node));
+        let new = tolerance::place(&then, &unheld, &request)?;
         // The old blocks take room until it has the new ones.
         if !self.situation().has_room(then.blocks(&new)) {
             return Err(Refusal::TableFull.into());
         }
         self.strategy.give_back(&held, is_faulty);
-        self.strategy.take(&new);
+        self.take(&new);
         self.running.remove(at);
         let job = Job {
             held: Some(new),
@@ -827,8 +844,10 @@ impl System {
         let outcome = if self.waiting.iter().any(|job| job.reserved.is_some()) {
             self.situation().place(&request)
         } else {
-            self.strategy.place(&request)
+            tolerance::place(&self.strategy, &self.unheld(), &request)
         };
+        // A job may be granted with fewer free nodes, if it tolerates faulty ones.
+        let valid = valid || outcome.is_ok();
         let job = &mut self.waiting[at];
         let missed = valid && outcome.is_err();
         job.attempts += 1;
@@ -839,7 +858,7 @@ impl System {
         let held = outcome?;
         let mut job = self.waiting.remove(at);
         job.reserved = None;
-        self.strategy.take(&held);
+        self.take(&held);
         job.held = Some(held);
         job.granted_at = self.clock;
         self.counts.granted += 1;
@@ -854,6 +873,23 @@ impl System {
         let processors = job.processors(self.grid());
         self.running.push(job);
         Ok(processors)
+    }
+
+    /// The faulty nodes that no job holds.
+    fn unheld(&self) -> Vec<u32> {
+        let is_held = |&node: &u32| self.running.iter().any(|job| job.holds(self.grid(), node));
+        let faulty = self.faulty_nodes().into_iter();
+        faulty.filter(|node| !is_held(node)).collect()
+    }
+
+    /// A job takes these nodes; faulty ones among them were busy.
+    fn take(&mut self, held: &Held) {
+        for node in held.nodes(self.grid()) {
+            if self.faulty[node as usize] {
+                self.strategy.set(node, false);
+            }
+        }
+        self.strategy.take(held);
     }
 
     /// The outlook when this job of the queue is placed.

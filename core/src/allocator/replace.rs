@@ -4,11 +4,13 @@ use super::{Allocator, check_supposed, enough};
 use crate::draft::Draft;
 use crate::error::Refusal;
 use crate::grid::{Block, Grid};
+use crate::jobs::JobTable;
 use crate::machine::{Description, Extents};
 use crate::pause::Pause;
 use crate::pool::Chain;
 use crate::request::Request;
 use crate::strategy::{Contiguity, MachineCubes, OccupancyEvent, ServedStrategy};
+use crate::tolerance::Tolerance;
 
 impl<'m, S: ServedStrategy> Allocator<'m, S> {
     /// Blocks for a request that holds these ones, some of whose processors are faulty. They may
@@ -16,7 +18,8 @@ impl<'m, S: ServedStrategy> Allocator<'m, S> {
     ///
     /// Where each block is a part in a cube of its own, only the parts with faulty processors move,
     /// if there are cubes for all of them. Else the strategy searches as if the working processors
-    /// of the old blocks were free.
+    /// of the old blocks were free. If the request tolerates faulty processors, the new blocks may
+    /// have some, but fewer than the old ones, and none if the strategy is your own.
     ///
     /// # Errors
     ///
@@ -25,21 +28,20 @@ impl<'m, S: ServedStrategy> Allocator<'m, S> {
         &mut self,
         request: &Request,
         old: Chain,
+        jobs: &JobTable<'m>,
         pause: Option<Pause<'_, 'm>>,
     ) -> Result<Chain, Refusal> {
         let demand = self.demand(request)?;
+        let request = &self.with_fewer_faulty(request, old);
         if !S::IS_CHECKED
             && let Some(blocks) = self.other_cubes(old, pause.as_ref())
         {
             return blocks;
         }
-        let mut supposition = self.suppose().pausing(pause);
+        let mut supposition = self.suppose_for(request, Some(jobs), pause.as_ref());
         supposition.give_back_blocks(old);
-        if demand > supposition.free() {
-            return Err(Refusal::TooFewFree);
-        }
         let blocks = supposition
-            .propose(request, None)
+            .place(request, demand, None)
             .map_err(|refusal| request.refusal_of(refusal))?;
         if S::IS_CHECKED {
             // Which of two overlapping blocks was free is not known.
@@ -53,6 +55,19 @@ impl<'m, S: ServedStrategy> Allocator<'m, S> {
             }
         }
         Ok(blocks)
+    }
+
+    /// The request, with so little tolerance that its blocks have fewer faulty processors than the
+    /// old ones.
+    fn with_fewer_faulty(&self, request: &Request, old: Chain) -> Request {
+        if S::IS_CHECKED || !request.is_tolerant() {
+            return request.with_tolerance(Tolerance::NONE);
+        }
+        let blocks = self.pool.iter(old);
+        let faulty: u32 = blocks.map(|block| self.occupancy.faulty_in(block)).sum();
+        let each = faulty.saturating_sub(1) / request.slices();
+        let most = each.min(request.tolerated()) as u8;
+        request.with_tolerance(Tolerance::new(most).unwrap_or_default())
     }
 
     /// The blocks, where each with faulty processors is at the same place in another cube. That is
@@ -130,8 +145,7 @@ impl<'m, S: ServedStrategy> Allocator<'m, S> {
             self.strategy.changed(&self.occupancy, event, &poll);
         }
         self.take(new, pause);
-        let grid = self.occupancy.grid();
-        self.pool.iter(new).map(|block| grid.area(block)).sum()
+        self.area_of(new)
     }
 }
 

@@ -49,6 +49,10 @@
 //! - If the pool has no room for the blocks of a reservation, the whole machine is reserved.
 //! - In a reservation by number a faulty processor of a running job counts as one that becomes
 //!   free.
+//! - A job that tolerates faulty processors ([`Tolerance`](crate::Tolerance)) may have some in its
+//!   reservation. No other job gets these while it is to run. A reservation by number counts those
+//!   that nobody holds now; a job that passes it takes as many processors from it as if it
+//!   tolerated none.
 //! - If faulty processors, or jobs without an estimate, leave the head no place even after all
 //!   other jobs have ended, it gets no reservation and all others may pass it without limit: it is
 //!   unknown whether they delay it.

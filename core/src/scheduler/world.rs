@@ -10,6 +10,7 @@ use crate::pause::{Pause, Pauses};
 use crate::pool::Chain;
 use crate::request::{Request, Ticks};
 use crate::strategy::{AnyStrategy, ServedStrategy, Strategy};
+use crate::supposition::Unheld;
 use crate::view::Status;
 
 /// Everything by which a scheduler decides: the waiting and running jobs, the machine, the time,
@@ -33,14 +34,21 @@ impl<'m, S: ServedStrategy> World<'_, 'm, S> {
     /// changed; queries then show busy processors that no job holds yet.
     #[inline(always)]
     pub(crate) fn place(&mut self, attempted: Try) -> Result<Chain, Refusal> {
+        let job = attempted.job();
+        let unheld = if S::IS_CHECKED {
+            let request = self.jobs.get(job).request();
+            self.allocator.unheld_for(request, Some(self.jobs), None)
+        } else {
+            Unheld::UNKNOWN
+        };
         let blocks = match attempted {
             Try::AroundReservations(job) if Reserved::BUILT => self.find_around_reservations(job),
             // Without reservations there is nothing to leave free.
             Try::Freely(job) | Try::AroundReservations(job) => self.find(job),
         };
         let blocks = blocks?;
-        let wanted = self.jobs.get(attempted.job()).request().total();
-        self.allocator.admit(blocks, wanted)?;
+        let request = self.jobs.get(job).request();
+        self.allocator.admit(blocks, request, unheld)?;
         let pause = Pause::with_jobs(self.pauses, self.jobs);
         self.allocator.take(blocks, pause.as_ref());
         Ok(blocks)

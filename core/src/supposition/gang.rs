@@ -41,6 +41,7 @@ use crate::node::NodeId;
 use crate::pool::{Chain, NONE};
 use crate::request::Request;
 use crate::strategy::{BoxForm, Site, Strategy, demand_on};
+use crate::tolerance::Tolerance;
 
 /// The most slices for which sets of places are searched.
 const SLICES_MAX: usize = 32;
@@ -63,13 +64,15 @@ struct Placed {
 impl<S: Strategy> Supposition<'_, '_, S> {
     /// Why a gang whose demand is free gets no places here. `None` if it does.
     pub(crate) fn refusal_of_gang(&mut self, request: &Request) -> Option<Refusal> {
-        self.gang(request, false)
+        self.gang(request, false, false)
             .map(|blocks| self.pool.free(blocks))
             .err()
     }
 
     /// The blocks of a gang whose demand is free, slice by slice. They are not occupied here. A
-    /// strategy may draw at random only for a gang that is to be granted.
+    /// strategy may draw at random only for a gang that is to be granted. A slice that has no place
+    /// without faulty processors has some if it tolerates them and `with_faulty` is true; then sets
+    /// of places are not searched.
     ///
     /// # Errors
     ///
@@ -80,16 +83,25 @@ impl<S: Strategy> Supposition<'_, '_, S> {
         &mut self,
         request: &Request,
         is_to_be_granted: bool,
+        with_faulty: bool,
     ) -> Result<Chain, Refusal> {
+        let unheld = (Tolerance::BUILT && with_faulty).then(|| self.unheld.clone());
         let slice = request.one_slice();
         let demand = demand_on(self.strategy, self.supposed.grid(), &slice)?;
         let (mut blocks, mut placed) = ((Chain::EMPTY, NONE), 0);
         let mut refusal = None;
         while placed < request.slices() && refusal.is_none() {
-            match self.next_slice(&slice, demand, is_to_be_granted) {
+            let next = match self.next_slice(&slice, demand, is_to_be_granted) {
+                Err(Refusal::Fragmented) if unheld.is_some() => {
+                    self.slice_with_faulty(&slice, demand, is_to_be_granted)
+                }
+                next => next,
+            };
+            match next {
                 Ok(more) => {
                     for block in self.pool.iter(more) {
                         self.supposed.occupy(block);
+                        self.unheld.remove_in(self.supposed.grid(), block);
                         self.poll();
                     }
                     blocks = self.pool.join(blocks, more);
@@ -100,14 +112,27 @@ impl<S: Strategy> Supposition<'_, '_, S> {
         }
         self.end();
         for block in self.pool.iter(blocks.0) {
-            self.supposed.leave(block);
+            if unheld.is_some() {
+                self.supposed.vacate(self.occupancy, block);
+            } else {
+                self.supposed.leave(block);
+            }
             self.poll();
+        }
+        let is_with_faulty = unheld.is_some();
+        if let Some(unheld) = unheld {
+            self.unheld = unheld;
         }
         let Some(refusal) = refusal else {
             return Ok(blocks.0);
         };
         self.pool.free(blocks.0);
         match refusal {
+            // Other places of the earlier slices may help.
+            Refusal::Fragmented if is_with_faulty && placed > 0 => {
+                Err(Refusal::NotSearchedToTheEnd)
+            }
+            other if is_with_faulty => Err(other),
             Refusal::Fragmented if placed > 0 => self.pack(&slice, request.slices()),
             // There may be no places either.
             Refusal::TableFull => {
@@ -122,7 +147,7 @@ impl<S: Strategy> Supposition<'_, '_, S> {
     }
 
     /// The blocks of one more slice.
-    fn next_slice(
+    pub(super) fn next_slice(
         &mut self,
         slice: &Request,
         demand: u32,

@@ -1,6 +1,8 @@
 //! The commands of `device` that ask and change nothing.
 
-use meshalloc::{Answer, Configuration, Error, JobId, Query, Refusal, Request, Ticks};
+use meshalloc::{
+    Answer, Configuration, Error, JobId, NodeId, Query, Refusal, Request, Ticks,
+};
 use meshalloc_firmware::protocol::Origin;
 use serde_json::json;
 
@@ -89,13 +91,25 @@ impl Device<'_> {
             let places: Vec<_> = running.blocks.iter().map(|&it| machine.place(it)).collect();
             let named: Vec<_> = places.iter().map(ToString::to_string).collect();
             let (job, asked) = (running.job.0, running.request.to_string());
-            let text = format!(
+            let is_held = |&&node: &&NodeId| {
+                let mut blocks = running.blocks.iter();
+                blocks.any(|&block| machine.holds(block, node))
+            };
+            let faulty: Vec<_> = situation.faulty.iter().filter(is_held).collect();
+            let mut text = format!(
                 "{job:>10}  runs   {asked:<12} {held:>6}  {}",
                 named.join(" ")
             );
+            if !faulty.is_empty() {
+                text += &format!(", {} faulty", faulty.len());
+            }
+            let faulty = faulty
+                .into_iter()
+                .filter_map(|&node| machine.coordinates(node));
+            let faulty: Vec<_> = faulty.map(|at| machine.written(at).to_vec()).collect();
             let object = json!({
                 "job": job, "state": "runs", "request": asked.to_string(), "processors": held,
-                "granted_at": running.granted_at, "blocks": places,
+                "granted_at": running.granted_at, "blocks": places, "faulty": faulty,
             });
             rows.push((text, object));
         }
