@@ -54,8 +54,8 @@ reasons! {
     TableFull = "table-full";
     /// Enough processors are free, and slices of the gang have places, but not all of them at once.
     GangIncomplete = "gang-incomplete";
-    /// Enough processors are free. The search found no places for all slices of the gang, and gave
-    /// up before it had looked everywhere.
+    /// Enough processors are free. The search found no place, or none for all slices of a gang, and
+    /// gave up before it had looked everywhere.
     NotSearchedToTheEnd = "not-searched-to-the-end";
 }
 

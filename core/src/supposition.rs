@@ -178,6 +178,22 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
         demand <= self.free() && self.refusal_of_gang(request).is_none_or(is_open)
     }
 
+    /// Whether the request would be granted here; nothing changes.
+    ///
+    /// # Errors
+    ///
+    /// Why not: those of [`Allocator::allocate`](crate::Allocator::allocate).
+    ///
+    /// # Time complexity
+    ///
+    /// That of the strategy.
+    pub fn attempt(&mut self, request: &Request) -> Result<(), Refusal> {
+        let demand = demand_on(self.strategy, self.supposed.grid(), request)?;
+        self.place(request, demand, None)
+            .map(|blocks| self.pool.free(blocks))
+            .map_err(|refusal| request.refusal_of(refusal))
+    }
+
     /// Why a request whose slices tolerate faulty processors gets no places here. `None` if it does.
     fn refusal_of_tolerant(&mut self, request: &Request, demand: u32) -> Option<Refusal> {
         self.place(request, demand, None)

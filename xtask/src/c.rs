@@ -91,7 +91,7 @@ fn archive(target: &str, only: &[String]) -> Result<PathBuf> {
     let mut features = vec![];
     if !only.is_empty() {
         let names = only.iter().map(|name| match &**name {
-            "machine" | "gangs" | "priorities" => name.clone(),
+            "machine" | "gangs" | "priorities" | "tolerance" => name.clone(),
             name => {
                 let strategy = StrategyKind::ALL.iter().find(|kind| kind.name() == name);
                 let feature = strategy.map_or(name, |kind| kind.info().feature);

@@ -157,7 +157,14 @@ const SERVE_ANY_GRID: [&str; 4] = [
 
 /// Features of the firmware whose flash and RAM the table shows beside an image without them.
 /// `reasons` and `replace` include `machine`.
-const MEASURED: [&str; 5] = ["gangs", "machine", "priorities", "reasons", "replace"];
+const MEASURED: [&str; 6] = [
+    "gangs",
+    "machine",
+    "priorities",
+    "reasons",
+    "replace",
+    "tolerance",
+];
 
 /// All images.
 fn images() -> Vec<Contents> {

@@ -1,8 +1,6 @@
 //! The commands of `device` that ask and change nothing.
 
-use meshalloc::{
-    Answer, Configuration, Error, JobId, NodeId, Query, Refusal, Request, Ticks,
-};
+use meshalloc::{Answer, Configuration, Error, JobId, NodeId, Query, Refusal, Request, Ticks};
 use meshalloc_firmware::protocol::Origin;
 use serde_json::json;
 

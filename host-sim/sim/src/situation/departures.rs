@@ -32,8 +32,8 @@ pub enum Departures {
     },
     /// It does not fit when all jobs have left.
     Never,
-    /// The search for places of all slices of the gang is not completed even when all jobs have
-    /// left.
+    /// The search for a place, or for places of all slices of a gang, is not completed even when all
+    /// jobs have left.
     Unknown,
 }
 
@@ -66,14 +66,15 @@ impl Situation<'_> {
             return Ok(Departures::Never);
         };
         twin.fail(&self.faulty);
-        match twin.allocator.attempt(request) {
+        match twin.attempt(request) {
             Ok(()) => {}
             Err(Refusal::NotSearchedToTheEnd) => return Ok(Departures::Unknown),
             Err(_) => return Ok(Departures::Never),
         }
         self.running.iter().for_each(|job| twin.hold(&job.blocks));
         let free = twin.allocator.occupancy().free();
-        let mut least = self.least_by_number(needs, free);
+        let tolerated = request.tolerated().saturating_mul(request.slices());
+        let mut least = self.least_by_number(needs.saturating_sub(tolerated), free);
         if let Some(jobs) = self.fewest_in_the_way(request) {
             least = least.max(jobs.len());
             let leaving = jobs.iter().map(|&at| &*self.running[at].blocks);
@@ -130,7 +131,7 @@ impl Situation<'_> {
         tries: &mut u32,
     ) -> Option<bool> {
         if chosen.len() == size {
-            let attempt = twin.allocator.attempt(request);
+            let attempt = twin.attempt(request);
             *tries = tries.checked_sub(match attempt {
                 Err(Refusal::GangIncomplete | Refusal::NotSearchedToTheEnd) => GANG_TRIES,
                 _ => 1,
@@ -154,7 +155,7 @@ impl Situation<'_> {
 
     /// The box of the request's shape, in any order of its extents in which the strategy lays it,
     /// that fewest running jobs meet: their places, ascending. `None` where the strategy gives no
-    /// boxes, or no box is free of faulty processors.
+    /// boxes, no box is free of faulty processors, or the request tolerates some.
     fn fewest_in_the_way(&self, request: &Request) -> Option<Vec<usize>> {
         let SliceRule::Box { turns, .. } = self.configuration.strategy.into() else {
             return None;
@@ -162,7 +163,8 @@ impl Situation<'_> {
         let machine = &self.configuration.machine;
         // On a cube the first extent belongs to another dimension.
         let is_reversed = machine.is_written_high_first() && !turns;
-        if request.flags.contains(Flags::CHIPS) || request.slices() > 1 || is_reversed {
+        let is_one_box = request.slices() == 1 && request.tolerated() == 0;
+        if request.flags.contains(Flags::CHIPS) || !is_one_box || is_reversed {
             return None;
         }
         let owners = self.owners();
@@ -195,7 +197,7 @@ impl Situation<'_> {
     pub fn attempt(&self, request: &Request) -> Result<Result<(), Refusal>, ConfigureError> {
         let mut storage = self.storage();
         let mut twin = self.present_twin(&mut storage)?;
-        Ok(twin.allocator.attempt(request))
+        Ok(twin.attempt(request))
     }
 
     /// When the request fits, if all jobs end by their estimates and no other job starts.
@@ -206,7 +208,7 @@ impl Situation<'_> {
     pub fn earliest(&self, request: &Request) -> Result<Earliest, ConfigureError> {
         let mut storage = self.storage();
         let mut twin = self.present_twin(&mut storage)?;
-        if twin.allocator.fits(request) {
+        if twin.fits(request) {
             return Ok(Earliest::Now);
         }
         let end = |job: &Running| {
@@ -218,7 +220,7 @@ impl Situation<'_> {
         for job in ends {
             let Some(at) = end(job) else { break };
             twin.give_back(&job.blocks);
-            if twin.allocator.fits(request) {
+            if twin.fits(request) {
                 return Ok(Earliest::At(at));
             }
         }
