@@ -251,8 +251,8 @@ impl Request {
         self
     }
 
-    /// How many faulty processors each of its slices may have: as many as its tolerance says, but at
-    /// least one processor works.
+    /// How many faulty processors each of its slices may have: as many as its tolerance says, but
+    /// at least one processor works.
     #[inline]
     pub const fn tolerated(&self) -> u32 {
         let (tolerated, others) = (

@@ -194,7 +194,8 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
             .map_err(|refusal| request.refusal_of(refusal))
     }
 
-    /// Why a request whose slices tolerate faulty processors gets no places here. `None` if it does.
+    /// Why a request whose slices tolerate faulty processors gets no places here. `None` if it
+    /// does.
     fn refusal_of_tolerant(&mut self, request: &Request, demand: u32) -> Option<Refusal> {
         self.place(request, demand, None)
             .map(|blocks| self.pool.free(blocks))

@@ -478,8 +478,8 @@ impl Strategy {
         }
     }
 
-    /// Places a request as if these faulty nodes, which no job holds, worked, and as if nothing were
-    /// known of other jobs.
+    /// Places a request as if these faulty nodes, which no job holds, worked, and as if nothing
+    /// were known of other jobs.
     ///
     /// # Errors
     ///

@@ -27,7 +27,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "TRIPLE")]
     target: Option<String>,
     /// The strategies and schedulers in it, separated by commas, `machine` for pods, `gangs` for
-    /// requests of several slices and `priorities`; without this option all
+    /// requests of several slices, `priorities` and `tolerance`; without this option all
     #[arg(
         long,
         value_name = "NAME,...",

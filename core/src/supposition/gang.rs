@@ -15,6 +15,10 @@
 //!    sets of places are searched by backtracking, in the order of the places' first processors.
 //!    After [`STEPS_MAX`] steps the search gives up.
 //!
+//! Slices that tolerate faulty processors have some in the second and the third step only after
+//! both have failed without ([`Supposition::with_faulty`]). Such a set of places is the first one,
+//! not that with the fewest of them.
+//!
 //! Without wrapping links a free processor that no place begins at or covers, once the search has
 //! passed it, stays free. With more of them than the gang leaves free the search turns back.
 //!
@@ -33,11 +37,12 @@
 
 use heapless::Vec;
 
-use super::Supposition;
+use super::{Supposition, Unheld};
 use crate::draft::Draft;
 use crate::error::Refusal;
 use crate::grid::{Block, Grid};
 use crate::node::NodeId;
+use crate::occupancy::Occupancy;
 use crate::pool::{Chain, NONE};
 use crate::request::Request;
 use crate::strategy::{BoxForm, Site, Strategy, demand_on};
@@ -70,9 +75,8 @@ impl<S: Strategy> Supposition<'_, '_, S> {
     }
 
     /// The blocks of a gang whose demand is free, slice by slice. They are not occupied here. A
-    /// strategy may draw at random only for a gang that is to be granted. A slice that has no place
-    /// without faulty processors has some if it tolerates them and `with_faulty` is true; then sets
-    /// of places are not searched.
+    /// strategy may draw at random only for a gang that is to be granted. If `with_faulty` is true,
+    /// a slice that has no place without faulty processors may have as many as it tolerates.
     ///
     /// # Errors
     ///
@@ -128,15 +132,12 @@ impl<S: Strategy> Supposition<'_, '_, S> {
         };
         self.pool.free(blocks.0);
         match refusal {
-            // Other places of the earlier slices may help.
-            Refusal::Fragmented if is_with_faulty && placed > 0 => {
-                Err(Refusal::NotSearchedToTheEnd)
+            Refusal::Fragmented if placed > 0 => {
+                self.pack(&slice, request.slices(), is_with_faulty)
             }
-            other if is_with_faulty => Err(other),
-            Refusal::Fragmented if placed > 0 => self.pack(&slice, request.slices()),
             // There may be no places either.
             Refusal::TableFull => {
-                let blocks = self.pack(&slice, request.slices());
+                let blocks = self.pack(&slice, request.slices(), is_with_faulty);
                 blocks.map_err(|refusal| match refusal {
                     Refusal::NotSearchedToTheEnd => Refusal::TableFull,
                     other => other,
@@ -166,8 +167,9 @@ impl<S: Strategy> Supposition<'_, '_, S> {
         draft.finish(found)
     }
 
-    /// Searches sets of places for this many slices, whose processors are free.
-    fn pack(&mut self, slice: &Request, slices: u32) -> Result<Chain, Refusal> {
+    /// Searches sets of places for this many slices, whose processors are free, but for the faulty
+    /// ones that a slice may have.
+    fn pack(&mut self, slice: &Request, slices: u32, with_faulty: bool) -> Result<Chain, Refusal> {
         let grid = *self.supposed.grid();
         let mut forms = Vec::<BoxForm, FORMS_MAX>::new();
         let mut is_any_left_out = slices as usize > SLICES_MAX;
@@ -178,7 +180,15 @@ impl<S: Strategy> Supposition<'_, '_, S> {
             return Err(Refusal::NotSearchedToTheEnd);
         }
         let mut stack = Vec::<Placed, SLICES_MAX>::new();
-        let outcome = self.search(&grid, &forms, slices, &mut stack);
+        let (unheld, tolerated) = if Tolerance::BUILT && with_faulty {
+            (self.unheld.clone(), Some(slice.tolerated()))
+        } else {
+            (Unheld::UNKNOWN, None)
+        };
+        for unit in unheld.units(&grid) {
+            self.supposed.leave(unit);
+        }
+        let outcome = self.search(&grid, &forms, (slices, tolerated), &mut stack);
         let block = |place: &Placed| {
             let form = forms.get(usize::from(place.form));
             form.and_then(|form| place_at(&grid, form, place.first))
@@ -186,7 +196,10 @@ impl<S: Strategy> Supposition<'_, '_, S> {
         for block in stack.iter().filter_map(block) {
             self.supposed.leave(block);
         }
-        outcome?;
+        for unit in unheld.units(&grid) {
+            self.supposed.occupy(unit);
+        }
+        outcome.map_err(|refusal| unheld.refusal_of(refusal))?;
         let mut draft = Draft::new(self.pool, self.pause.as_ref(), self.occupancy);
         for block in stack.iter().filter_map(block) {
             draft.push(block);
@@ -194,7 +207,8 @@ impl<S: Strategy> Supposition<'_, '_, S> {
         draft.finish(true)
     }
 
-    /// Occupies the places of all slices and notes them in the stack.
+    /// Occupies the places of all slices and notes them in the stack. Each has at most as many
+    /// faulty processors as are `tolerated`, if that is a number.
     ///
     /// # Errors
     ///
@@ -204,7 +218,7 @@ impl<S: Strategy> Supposition<'_, '_, S> {
         &mut self,
         grid: &Grid,
         forms: &[BoxForm],
-        slices: u32,
+        (slices, tolerated): (u32, Option<u32>),
         stack: &mut Vec<Placed, SLICES_MAX>,
     ) -> Result<(), Refusal> {
         let wraps = (0..grid.dimensions()).any(|at| grid.wraps(at) && grid.side(at) > 1);
@@ -213,6 +227,10 @@ impl<S: Strategy> Supposition<'_, '_, S> {
             let sides = form.sides.iter().map(|&side| u32::from(side));
             sides.product::<u32>()
         });
+        let is_open = |supposed: &Occupancy<'_>, block| {
+            let has = |most| self.occupancy.faulty_in(block) <= most;
+            supposed.is_free(block) && (!Tolerance::BUILT || tolerated.is_none_or(has))
+        };
         let may_stay = self.supposed.free().saturating_sub(area * slices);
         let (mut first, mut form, mut left_free) = (0, 0, 0);
         for step in 0..STEPS_MAX {
@@ -241,7 +259,7 @@ impl<S: Strategy> Supposition<'_, '_, S> {
                 (first, form) = (first + 1, 0);
                 continue;
             };
-            match place_at(grid, sides, first).filter(|&block| self.supposed.is_free(block)) {
+            match place_at(grid, sides, first).filter(|&block| is_open(self.supposed, block)) {
                 Some(block) => {
                     self.supposed.occupy(block);
                     // There is room for all slices.

@@ -17,7 +17,8 @@
 //!    ([`Outlook`](crate::Outlook)).
 //! 4. After [`SEARCHES_MAX`] searches it gives up.
 //!
-//! The slices of a gang are placed one after the other, each where the earlier ones are busy.
+//! The slices of a gang are placed one after the other, each where the earlier ones are busy; then
+//! sets of places are searched (`gang.rs`).
 //!
 //! ```text
 //!   2 x 2 that tolerates one, first fit:  x faulty, # held, 1 the slice
@@ -29,7 +30,7 @@
 //!
 //! # Complexity and memory
 //!
-//! At most [`SEARCHES_MAX`] searches of the strategy, and one more, for each slice. There is a pause
+//! At most [`SEARCHES_MAX`] searches of the strategy, and one more, for each slice, with a pause
 //! between two of them. O(words) to know what nobody holds; [`UNHELD_MAX`] numbers on the stack.
 
 use heapless::Vec;
@@ -94,6 +95,21 @@ impl Unheld {
         list.is_some_and(|list| list.is_any_left_out)
     }
 
+    /// Each as a block.
+    pub(super) fn units(&self, grid: &Grid) -> impl Iterator<Item = Block> {
+        self.nodes().iter().filter_map(|&node| grid.unit(node))
+    }
+
+    /// Why a request is refused if a search with all that are known ended like this.
+    pub(super) fn refusal_of(&self, refusal: Refusal) -> Refusal {
+        match refusal {
+            Refusal::GangIncomplete | Refusal::Fragmented if self.is_any_left_out() => {
+                Refusal::NotSearchedToTheEnd
+            }
+            other => other,
+        }
+    }
+
     /// How many slices of the request may have, all together.
     pub(crate) fn usable(&self, request: &Request) -> u32 {
         let tolerated = request.tolerated().saturating_mul(request.slices());
@@ -139,12 +155,12 @@ impl Unheld {
 }
 
 impl<S: Strategy> Supposition<'_, '_, S> {
-    /// The blocks of a request whose slices tolerate faulty processors. `refusal` says why there are
-    /// none without them.
+    /// The blocks of a request whose slices tolerate faulty processors. `refusal` says why there
+    /// are none without them.
     ///
     /// # Errors
     ///
-    /// `TooFewFree`, `Fragmented`, `NotSearchedToTheEnd`, `TableFull`.
+    /// `TooFewFree`, `Fragmented`, `GangIncomplete`, `NotSearchedToTheEnd`, `TableFull`.
     // The board has one copy.
     #[inline(never)]
     pub(crate) fn with_faulty(
@@ -183,11 +199,7 @@ impl<S: Strategy> Supposition<'_, '_, S> {
     ) -> Result<Chain, Refusal> {
         let unheld = self.unheld.clone();
         let nodes = unheld.nodes();
-        let not_found = if unheld.is_any_left_out() {
-            Refusal::NotSearchedToTheEnd
-        } else {
-            Refusal::Fragmented
-        };
+        let not_found = unheld.refusal_of(Refusal::Fragmented);
         let is_monotone = self.strategy.facts().finds_again == FindsAgain::Monotone;
         if is_monotone && nodes.len() > 1 {
             let all = (1 << nodes.len()) - 1;

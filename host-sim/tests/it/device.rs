@@ -182,6 +182,27 @@ fn an_urgent_job_goes_first() {
 }
 
 #[test]
+fn a_job_tolerates_a_faulty_processor() {
+    let session = Session::new(8);
+    session.says("configure 4x4");
+    session.says("fail 1 2");
+    assert_eq!(
+        session.says("submit 1 4x4 --tolerate 1"),
+        "job 1 runs on 16 processors: (<0, 0>, <3, 3>)\n"
+    );
+    let jobs = session.says("jobs");
+    assert!(jobs.ends_with("(<0, 0>, <3, 3>), 1 faulty\n"), "{jobs}");
+    assert_eq!(session.objects("jobs")[0]["faulty"], json!([[1, 2]]));
+    session.says("release 1");
+    assert_eq!(
+        session.says("submit 2 4x4"),
+        "job 2 waits, 0 jobs ahead of it\n"
+    );
+    session.says("reset");
+    session.board.join();
+}
+
+#[test]
 fn a_job_gets_other_processors() {
     let session = Session::new(13);
     let configured = session.says("configure 16x16 --strategy fsl --scheduler easy");

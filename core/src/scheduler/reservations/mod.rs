@@ -176,9 +176,8 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
     ///
     /// The first reservation takes O(log running) suppositions, if a request that fits also fits
     /// when more processors are free ([`FindsAgain::Monotone`]), is no gang and tolerates no faulty
-    /// processors. Any other
-    /// reservation takes one supposition for each running job and reservation, since reservations
-    /// take processors away again.
+    /// processors. Any other reservation takes one supposition for each running job and
+    /// reservation, since reservations take processors away again.
     #[cfg(feature = "reservations")]
     pub fn reserve(&mut self, job: Slot) {
         self.sort_running();
@@ -270,9 +269,10 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
         supposition.fits_demand(&request, demand)
     }
 
-    /// Supposes the occupancy that a job with this request finds if it runs from `from` until `until`, by estimates:
-    /// all jobs that end by `from` have given back their blocks, and the reservations that overlap
-    /// the run are occupied. Returns also the blocks that were given back.
+    /// Supposes the occupancy that a job with this request finds if it runs from `from` until
+    /// `until`, by estimates: all jobs that end by `from` have given back their blocks, and the
+    /// reservations that overlap the run are occupied. Returns also the blocks that were given
+    /// back.
     fn suppose_at(
         &mut self,
         request: &Request,

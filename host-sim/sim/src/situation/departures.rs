@@ -32,8 +32,8 @@ pub enum Departures {
     },
     /// It does not fit when all jobs have left.
     Never,
-    /// The search for a place, or for places of all slices of a gang, is not completed even when all
-    /// jobs have left.
+    /// The search for a place, or for places of all slices of a gang, is not completed even when
+    /// all jobs have left.
     Unknown,
 }
 

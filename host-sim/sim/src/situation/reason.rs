@@ -64,8 +64,8 @@ pub enum Reason {
         /// What is free.
         free: u32,
     },
-    /// The search found no place, or none for all slices of a gang, and gave up before it had looked
-    /// everywhere.
+    /// The search found no place, or none for all slices of a gang, and gave up before it had
+    /// looked everywhere.
     NotSearchedToTheEnd,
 }
 
