@@ -108,7 +108,10 @@ wire! {
     /// several slices of this shape and number.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[cfg_attr(
-        all(feature = "serde", any(feature = "gangs", feature = "priorities", feature = "tolerance")),
+        all(
+            feature = "serde",
+            any(feature = "gangs", feature = "priorities", feature = "tolerance")
+        ),
         serde(into = "Sent", from = "Sent")
     )]
     pub struct Request {
@@ -121,20 +124,29 @@ wire! {
         pub flags: Flags,
         /// How many slices it asks for, all or none; [`Slices::ONE`] unless it is a gang.
         #[cfg_attr(
-            all(feature = "serde", not(any(feature = "gangs", feature = "priorities", feature = "tolerance"))),
+            all(
+                feature = "serde",
+                not(any(feature = "gangs", feature = "priorities", feature = "tolerance"))
+            ),
             serde(skip)
         )]
         pub slices: Slices,
         /// How urgent it is; [`Class::DEFAULT`] unless it has a priority or is preemptible.
         #[cfg_attr(
-            all(feature = "serde", not(any(feature = "gangs", feature = "priorities", feature = "tolerance"))),
+            all(
+                feature = "serde",
+                not(any(feature = "gangs", feature = "priorities", feature = "tolerance"))
+            ),
             serde(skip)
         )]
         pub class: Class,
         /// How many faulty processors each of its slices may have; [`Tolerance::NONE`] unless it
         /// tolerates some.
         #[cfg_attr(
-            all(feature = "serde", not(any(feature = "gangs", feature = "priorities", feature = "tolerance"))),
+            all(
+                feature = "serde",
+                not(any(feature = "gangs", feature = "priorities", feature = "tolerance"))
+            ),
             serde(skip)
         )]
         pub tolerance: Tolerance,
