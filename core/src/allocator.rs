@@ -3,6 +3,7 @@
 //! The [`Controller`](crate::Controller) adds names, a queue and a scheduler. A program that has
 //! those already, or needs none, uses the allocator alone.
 
+mod checks;
 mod faults;
 mod questions;
 #[cfg(feature = "replace")]
@@ -15,24 +16,22 @@ pub use saved::RestoringAllocator;
 
 use crate::allocation::{Allocation, AllocationError, ReleaseError, Tickets};
 use crate::draft::Draft;
-use crate::error::{AllocateError, ConfigureError, IllegalProposal, PlaceError, Refusal};
+use crate::error::{ConfigureError, IllegalProposal, Refusal};
 use crate::grid::{Block, Grid};
 use crate::jobs::JobTable;
 use crate::machine::Description;
 use crate::node::NodeId;
 use crate::occupancy::Occupancy;
-use crate::outlook::{Placing, held_by};
+use crate::outlook::held_by;
 use crate::pause::Pause;
 use crate::pool::{BlockPool, Chain, Link, NONE, cells_in_use};
 use crate::request::Request;
 use crate::storage::{AllocatorMemory, Processors};
-use crate::strategy::Contiguity;
 use crate::strategy::{
-    AnyStrategy, OccupancyEvent, Room, ServedStrategy, Site, Strategy, StrategyKind, check,
-    demand_on,
+    AnyStrategy, OccupancyEvent, Purpose, Room, ServedStrategy, Site, Strategy, StrategyKind,
+    check, demand_on,
 };
-use crate::supposition::{Supposition, Unheld};
-use crate::tolerance::Tolerance;
+use crate::supposition::Unheld;
 
 /// Gives processors of one machine away and takes them back.
 ///
@@ -132,25 +131,6 @@ impl<'m> Allocator<'m> {
 }
 
 impl<'m, S: ServedStrategy> Allocator<'m, S> {
-    /// An allocator with a strategy of your own, for this number of jobs; those of a controller
-    /// have no handles.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Allocator::with_strategy`].
-    pub(crate) fn with_own(
-        memory: Processors<'m>,
-        tickets: Tickets<'m>,
-        grid: Grid,
-        strategy: S,
-        jobs: u32,
-    ) -> Result<Self, ConfigureError> {
-        if memory.words() < Occupancy::words_needed(&grid) {
-            return Err(ConfigureError::MachineTooLarge);
-        }
-        Ok(Self::build(memory, tickets, grid, strategy, jobs))
-    }
-
     /// Another machine or strategy in the same memory, which was checked ([`Allocator::check`]).
     /// All processors become free and not faulty.
     pub(crate) fn switch(&mut self, grid: Grid, strategy: StrategyKind) {
@@ -172,107 +152,6 @@ impl<'m, S: ServedStrategy> Allocator<'m, S> {
         self.strategy
             .check(strategy, grid, self.occupancy.grid(), room)
     }
-
-    /// Takes the processors of this block, wherever the strategy would place a request: those of a
-    /// job that ran before a restart, or that someone else has placed. A strategy that learns from
-    /// requests does not learn of this one.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Allocator::allocate_blocks`]. Then nothing has changed.
-    ///
-    /// # Time complexity
-    ///
-    /// O(words) of the machine, and what the strategy takes to note a block.
-    ///
-    /// ```
-    /// use meshalloc::{
-    ///     Allocator, AllocatorStorage, Mesh, PlaceError, StrategyKind, Submesh, storage,
-    /// };
-    ///
-    /// let mut storage: storage!(mesh 8 x 8, strategies [FirstFit], allocations 10) =
-    ///     AllocatorStorage::new();
-    /// let machine = Mesh::new(8, 8)?.into();
-    /// let mut allocator = Allocator::new(storage.memory(), machine, StrategyKind::FirstFit)?;
-    /// let held = allocator.allocate_at(Submesh::new(2, 3, 4, 4).into())?;
-    /// let overlapping = allocator.allocate_at(Submesh::new(0, 0, 3, 4).into());
-    /// assert_eq!(overlapping, Err(PlaceError::Busy { at: 0 }));
-    /// assert_eq!(allocator.release(held)?, 16);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn allocate_at(&mut self, block: Block) -> Result<Allocation, PlaceError> {
-        self.allocate_blocks([block])
-    }
-
-    /// [`Allocator::allocate_at`] for an allocation of several blocks, in this order.
-    ///
-    /// # Errors
-    ///
-    /// The first of these; then nothing has changed. `NoBlock`; `TooManyBlocks` for what the
-    /// strategy gives to one request ([`Contiguity`]); `Outside`, `Busy`, `Overlapping` for the
-    /// first such block; `NotOfStrategy` if the strategy gives one block and none of these extents:
-    /// it rounds them up, or the description of the machine does not allow such a slice there;
-    /// `NoRoom` if there is no room for as many blocks.
-    ///
-    /// # Time complexity
-    ///
-    /// That of [`Allocator::allocate_at`], for each block.
-    pub fn allocate_blocks(
-        &mut self,
-        blocks: impl IntoIterator<Item = Block, IntoIter: Clone>,
-    ) -> Result<Allocation, PlaceError> {
-        let holds = self.strategy.facts().holds;
-        let most = match holds {
-            Contiguity::OneBlock => 1,
-            Contiguity::TwoBlocks => 2,
-            Contiguity::Blocks | Contiguity::Parts | Contiguity::Processors => u32::MAX,
-        };
-        let (blocks, grid) = (blocks.into_iter(), *self.occupancy.grid());
-        // Blocks are counted up to one more than there may be: then there are too many.
-        let len = blocks
-            .clone()
-            .take((most as usize).saturating_add(1))
-            .count();
-        if len == 0 {
-            return Err(PlaceError::NoBlock);
-        }
-        if len > most as usize {
-            return Err(PlaceError::TooManyBlocks { most });
-        }
-        check_blocks(&mut self.occupancy, &mut self.supposed, blocks.clone())?;
-        for (at, block) in (0..).zip(blocks.clone()) {
-            if holds.is_contiguous() && !self.strategy.gives(&grid, block) {
-                return Err(PlaceError::NotOfStrategy { at });
-            }
-        }
-        if !self.pool.has_room(len) {
-            return Err(PlaceError::NoRoom);
-        }
-        let mut draft = Draft::unpaused(&mut self.pool);
-        blocks.for_each(|block| draft.push(block));
-        let chain = draft.finish(true).map_err(|_| PlaceError::NoRoom)?;
-        Ok(self.hand_out(chain))
-    }
-
-    /// Lets a proposal pass. One of a strategy of your own is checked: if it is not legal, it is
-    /// refused as `Fragmented`, and the reason is kept. `unheld` are the faulty processors that
-    /// nobody held before.
-    #[inline(always)]
-    pub(crate) fn admit(
-        &mut self,
-        blocks: Chain,
-        request: &Request,
-        unheld: Unheld,
-    ) -> Result<(), Refusal> {
-        if S::IS_CHECKED
-            && let Err(illegal) = self.check_proposal(blocks, request, unheld)
-        {
-            self.pool.free(blocks);
-            self.illegal.get_or_insert(illegal);
-            return Err(Refusal::Fragmented);
-        }
-        Ok(())
-    }
 }
 
 impl<'m, S: Strategy> Allocator<'m, S> {
@@ -289,11 +168,27 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         grid: Grid,
         strategy: S,
     ) -> Result<Self, ConfigureError> {
-        if memory.processors.words() < Occupancy::words_needed(&grid) {
+        let tickets = Tickets::new(memory.tickets);
+        Self::with_own(memory.processors, tickets, grid, strategy, 1)
+    }
+
+    /// An allocator with a strategy of your own, for this number of jobs; those of a controller
+    /// have no handles.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Allocator::with_strategy`].
+    pub(crate) fn with_own(
+        memory: Processors<'m>,
+        tickets: Tickets<'m>,
+        grid: Grid,
+        strategy: S,
+        jobs: u32,
+    ) -> Result<Self, ConfigureError> {
+        if memory.words() < Occupancy::words_needed(&grid) {
             return Err(ConfigureError::MachineTooLarge);
         }
-        let tickets = Tickets::new(memory.tickets);
-        Ok(Self::build(memory.processors, tickets, grid, strategy, 1))
+        Ok(Self::build(memory, tickets, grid, strategy, jobs))
     }
 
     /// An allocator in memory that suffices. Its value is made where the caller wants it, so that
@@ -325,62 +220,6 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         };
         allocator.clear(grid);
         allocator
-    }
-
-    /// Finds processors for a request and takes them, if the proposal of the strategy is legal: its
-    /// blocks are within the machine, free and disjoint, and have at least as many processors as
-    /// the request asks for. The shape is the strategy's business: some fold or scatter it.
-    /// As many of the processors as the request tolerates may be faulty ones.
-    ///
-    /// [`Allocator::allocate`] does the same without the check, for the strategies of this crate.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Allocator::allocate`]; `Illegal`. Then no processor and no block has changed.
-    ///
-    /// # Time complexity
-    ///
-    /// That of the strategy, and O(words) of the machine.
-    pub fn allocate_checked(&mut self, request: &Request) -> Result<Allocation, AllocateError> {
-        let unheld = self.unheld_for(request, None, None);
-        let blocks = self.search(request)?;
-        match self.check_proposal(blocks, request, unheld) {
-            Ok(()) => Ok(self.hand_out(blocks)),
-            Err(illegal) => {
-                self.pool.free(blocks);
-                Err(AllocateError::Illegal(illegal))
-            }
-        }
-    }
-
-    /// Whether this proposal may take effect.
-    fn check_proposal(
-        &mut self,
-        blocks: Chain,
-        request: &Request,
-        unheld: Unheld,
-    ) -> Result<(), IllegalProposal> {
-        let Supposition {
-            supposed,
-            occupancy,
-            pool,
-            unheld,
-            ..
-        } = self.suppose_knowing(unheld);
-        let grid = *occupancy.grid();
-        let is_proposed = |unit: &Block| {
-            let mut blocks = pool.iter(blocks);
-            blocks.any(|block| grid.overlap(block, *unit))
-        };
-        // As many as it tolerates may be in its blocks, but no others that are busy.
-        let units = unheld.nodes().iter().filter_map(|&node| grid.unit(node));
-        let most = unheld.usable(request) as usize;
-        for unit in units.filter(is_proposed).take(most) {
-            supposed.leave(unit);
-        }
-        let was_free = |block| occupancy.is_free(block);
-        let processors = check_supposed(supposed, was_free, pool.iter(blocks))?;
-        enough(processors, request.total())
     }
 
     /// Forgets all held, reserved and faulty processors.
@@ -460,7 +299,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
             self.check_present(request, demand, None)?;
         }
         self.strategy.arrived(request);
-        self.find(request, demand, None, None)
+        self.find(request, demand, None, Purpose::Grant(None), None)
     }
 
     /// Takes what the strategy has found: at least one block.
@@ -470,53 +309,50 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         self.tickets.issue(blocks.head())
     }
 
-    /// Searches for the blocks of a request that has arrived and whose demand is known. `placing`
-    /// is the job that it belongs to, if any.
-    // The board has one copy.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
+    /// Searches for the blocks of a request whose demand is known, where these jobs hold blocks, if
+    /// there are jobs.
+    #[inline(always)]
     pub(crate) fn find(
         &mut self,
         request: &Request,
         demand: u32,
-        placing: Option<Placing<'_, 'm>>,
+        jobs: Option<&JobTable<'m>>,
+        purpose: Purpose<'_, 'm>,
         pause: Option<&Pause<'_, 'm>>,
     ) -> Result<Chain, Refusal> {
-        if request.is_tolerant() && self.occupancy.faulty_count() > 0 {
-            return self.find_tolerant(request, demand, placing, pause);
+        match self.find_working(request, demand, purpose, pause) {
+            Err(refusal) if request.is_tolerant() && self.occupancy.faulty_count() > 0 => self
+                .suppose_for(request, jobs, pause)
+                .place_with_faulty(request, demand, refusal, purpose)
+                .map_err(|refusal| request.refusal_of(refusal)),
+            blocks => blocks,
         }
-        if demand > self.occupancy.free() {
-            return Err(Refusal::TooFewFree);
-        }
-        if request.is_gang() {
-            let mut supposition = self.suppose_for(request, None, pause);
-            let blocks = supposition.gang(request, true, false);
-            return blocks.map_err(|refusal| request.refusal_of(refusal));
-        }
-        self.occupancy.settle_for_search();
-        let mut draft = Draft::new(&mut self.pool, pause, &self.occupancy);
-        let site = Site::new(&self.occupancy).seeing(&self.occupancy, placing);
-        let found = self.strategy.propose(&site, request, &mut draft);
-        let blocks = draft.finish(found);
-        blocks.map_err(|refusal| request.refusal_of(refusal))
     }
 
-    /// [`Allocator::find`] for a request whose slices tolerate faulty processors.
-    #[inline(never)]
-    fn find_tolerant(
+    /// [`Allocator::find`] without faulty processors.
+    // The board has one copy.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    fn find_working(
         &mut self,
         request: &Request,
         demand: u32,
-        placing: Option<Placing<'_, 'm>>,
+        purpose: Purpose<'_, 'm>,
         pause: Option<&Pause<'_, 'm>>,
     ) -> Result<Chain, Refusal> {
-        let working = request.with_tolerance(Tolerance::NONE);
-        self.find(&working, demand, placing, pause)
-            .or_else(|refusal| {
-                let jobs = placing.map(|placing| placing.jobs);
-                let mut supposition = self.suppose_for(request, jobs, pause);
-                supposition.with_faulty(request, demand, refusal, true)
-            })
-            .map_err(|refusal| request.refusal_of(refusal))
+        if demand > self.occupancy.free() {
+            return Err(Refusal::TooFewFree);
+        }
+        let blocks = if request.is_gang() {
+            let supposition = self.suppose_knowing(Unheld::NONE);
+            let mut supposition = supposition.pausing(pause.copied());
+            supposition.propose(request, purpose)
+        } else {
+            self.occupancy.settle_for_search();
+            let draft = Draft::new(&mut self.pool, pause, &self.occupancy);
+            let site = Site::new(&self.occupancy, &self.occupancy, purpose);
+            site.ask(&mut self.strategy, request, draft)
+        };
+        blocks.map_err(|refusal| request.refusal_of(refusal))
     }
 
     /// Takes what the strategy has found.
@@ -561,12 +397,19 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     pub(crate) fn give_back(&mut self, mut head: Link, pause: Option<&Pause<'_, 'm>>) -> u32 {
         let mut processors = 0;
         while let Some(block) = self.pool.pop(&mut head) {
-            processors += self.occupancy.give_back(block);
-            let poll = || Pause::poll(pause, &self.occupancy, &self.pool);
-            poll();
-            let event = OccupancyEvent::Released(block);
-            self.strategy.changed(&self.occupancy, event, &poll);
+            processors += self.give_back_block(block, pause);
         }
+        processors
+    }
+
+    /// Makes the processors of a block free, except the faulty ones. Returns how many it has.
+    #[inline(always)]
+    fn give_back_block(&mut self, block: Block, pause: Option<&Pause<'_, 'm>>) -> u32 {
+        let processors = self.occupancy.give_back(block);
+        let poll = || Pause::poll(pause, &self.occupancy, &self.pool);
+        poll();
+        let event = OccupancyEvent::Released(block);
+        self.strategy.changed(&self.occupancy, event, &poll);
         processors
     }
 
@@ -645,54 +488,6 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         assert_eq!(held, held_nodes, "blocks are disjoint, and busy");
         self.strategy.check_invariants(&self.occupancy);
     }
-}
-
-/// Whether a proposal has as many processors as were asked for.
-const fn enough(processors: u32, wanted: u32) -> Result<(), IllegalProposal> {
-    if processors >= wanted {
-        Ok(())
-    } else {
-        Err(IllegalProposal::TooFew { processors, wanted })
-    }
-}
-
-/// Whether these blocks are within the machine, free and disjoint. Returns their processors.
-fn check_blocks(
-    occupancy: &mut Occupancy<'_>,
-    supposed: &mut Occupancy<'_>,
-    blocks: impl Iterator<Item = Block>,
-) -> Result<u32, IllegalProposal> {
-    occupancy.settle();
-    supposed.copy_of(occupancy);
-    check_supposed(supposed, |block| occupancy.is_free(block), blocks)
-}
-
-/// Whether these blocks are within the machine, free in `supposed` and disjoint. Returns the number
-/// of their processors, and occupies them. `was_free` tells whether a block was free before.
-fn check_supposed(
-    supposed: &mut Occupancy<'_>,
-    was_free: impl Fn(Block) -> bool,
-    blocks: impl Iterator<Item = Block>,
-) -> Result<u32, IllegalProposal> {
-    let grid = *supposed.grid();
-    let mut processors = 0;
-    for (at, block) in (0..).zip(blocks) {
-        if !grid.contains(block) {
-            return Err(IllegalProposal::Outside { at, block });
-        }
-        let (area, before) = (grid.area(block), supposed.free());
-        supposed.occupy(block);
-        // Some were busy already, in truth or by an earlier block.
-        if before - supposed.free() != area {
-            return Err(if was_free(block) {
-                IllegalProposal::Overlapping { at, block }
-            } else {
-                IllegalProposal::Busy { at, block }
-            });
-        }
-        processors += area;
-    }
-    Ok(processors)
 }
 
 #[cfg(all(test, feature = "naive"))]

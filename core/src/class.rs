@@ -3,8 +3,8 @@
 /// How urgent a job is, and whether it may be interrupted for a more urgent one.
 ///
 /// The priority is a head start: a waiting job stands in the queue as if it had been submitted that
-/// much earlier. So all jobs become more urgent at the same rate while they wait, and nobody
-/// starves: a job goes ahead only of jobs that were submitted at most its priority before it.
+/// much earlier. All jobs become more urgent at the same rate while they wait. So no job starves:
+/// a job goes ahead only of jobs that were submitted at most its priority before it.
 ///
 /// A build without the feature `priorities` knows only the default class: no head start, and not
 /// preemptible.

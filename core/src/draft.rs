@@ -70,23 +70,21 @@ impl<'a, 'm> Draft<'a, 'm> {
     ///
     /// # Errors
     ///
-    /// `TableFull` if there was no room for all of them, else `Fragmented`. The room is then free
-    /// again.
+    /// `Fragmented` if it has not, `TableFull` if there was no room for all of them. The room is
+    /// then free again.
     #[inline]
     pub(crate) fn finish(&mut self, found: bool) -> Result<Chain, Refusal> {
         // By reference: a copy reads bytes just written in larger pieces, for which a CPU waits.
         let chain = core::mem::replace(&mut self.chain, Chain::EMPTY);
-        match (found, self.overflow) {
-            (true, false) => Ok(chain),
-            (_, overflow) => {
-                self.pool.free(chain);
-                Err(if overflow {
-                    Refusal::TableFull
-                } else {
-                    Refusal::Fragmented
-                })
-            }
+        if found && !self.overflow {
+            return Ok(chain);
         }
+        self.pool.free(chain);
+        Err(if found {
+            Refusal::TableFull
+        } else {
+            Refusal::Fragmented
+        })
     }
 
     /// Gives back the room.

@@ -3,6 +3,8 @@
 use core::fmt;
 
 use crate::grid::{Block, Shape};
+#[cfg(feature = "preemption")]
+use crate::job_id::JobId;
 use crate::node::NodeId;
 use crate::texts::texts;
 use crate::wire::wire;
@@ -323,6 +325,16 @@ wire! {
         /// The job holds no faulty processors: it waits, or all of its processors work.
         #[cfg(feature = "replace")]
         NothingToReplace,
+        /// The job that is to preempt others runs already.
+        #[cfg(feature = "preemption")]
+        NotWaiting,
+        /// A job cannot be a victim of this one.
+        #[cfg(feature = "preemption")]
+        NoVictim {
+            /// The first of the victims that does not run, may not be preempted, has no lower
+            /// priority, or was named before.
+            job: JobId,
+        },
     }
 }
 
@@ -366,6 +378,14 @@ impl fmt::Display for Error {
             }
             #[cfg(feature = "replace")]
             Error::NothingToReplace => f.write_str("the job holds no faulty processors"),
+            #[cfg(feature = "preemption")]
+            Error::NotWaiting => f.write_str("the job runs already"),
+            #[cfg(feature = "preemption")]
+            Error::NoVictim { job } => write!(
+                f,
+                "a job cannot be preempted for this one: it does not run, may not be preempted, has \
+                 no lower priority, or is named twice: job {job}"
+            ),
             Error::NoSlice => f.write_str("the job waits, or the strategy gives jobs no shape"),
             Error::MachinesNotBuilt => f.write_str("this build has no machine descriptions"),
             Error::Busy { left } => write!(

@@ -99,6 +99,16 @@ impl Layout {
         }
     }
 
+    /// The row in which a line along dimension 0 lies, and the bits of the row before it.
+    #[inline]
+    pub(crate) fn line(&self, line: u32) -> (usize, u32) {
+        if self.is_plane {
+            (line as usize, 0)
+        } else {
+            (0, line * u32::from(self.grid.side(0)))
+        }
+    }
+
     /// The number of processors of a block.
     #[inline]
     pub(crate) fn area(&self, block: Block) -> u32 {

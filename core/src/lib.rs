@@ -35,6 +35,7 @@ mod delegate;
 mod draft;
 mod error;
 pub mod grid;
+mod job_id;
 pub mod jobs;
 mod layout;
 pub mod machine;
@@ -47,6 +48,8 @@ mod occupancy;
 mod outlook;
 mod pause;
 mod pool;
+#[cfg(feature = "preemption")]
+mod preemption;
 mod reason;
 mod request;
 mod scheduler;
@@ -79,6 +82,7 @@ pub use grid::{
     Block, DIMENSIONS_MAX, FormattedBlock, Grid, GridError, GridTextError, MESH_SIDE_MAX,
     NODES_MAX, Shape, ShapeError, Tuple,
 };
+pub use job_id::JobId;
 pub use machine::{Description, DescriptionError, Hole, Placement, Slice, SliceRule};
 pub use mesh::{Coord, Mesh, MeshSidesError, Sides, Submesh, SubmeshError};
 pub use message::{
@@ -89,8 +93,10 @@ pub use node::NodeId;
 pub use occupancy::Occupancy;
 pub use outlook::{HeldBlock, Outlook};
 pub use pause::Pauses;
+#[cfg(feature = "preemption")]
+pub use preemption::{VICTIMS_MAX, Victims};
 pub use reason::{Reason, Waits};
-pub use request::{Flags, JobId, Request, Ticks};
+pub use request::{Flags, Request, Ticks};
 pub use scheduler::{
     AnyScheduler, Attempt, Scheduler, SchedulerInfo, SchedulerKind, ServedScheduler, Threshold,
     Trigger, Try, World,

@@ -10,9 +10,12 @@ use heapless::Vec;
 
 pub use crate::error::NEAREST_MAX;
 use crate::grid::{Block, Grid, Shape};
+use crate::job_id::JobId;
 use crate::node::NodeId;
+#[cfg(feature = "preemption")]
+use crate::preemption::Victims;
 pub use crate::reason::WhyReport;
-use crate::request::{JobId, Request, Ticks};
+use crate::request::{Request, Ticks};
 use crate::scheduler::kind::SchedulerKind;
 use crate::strategy::kind::StrategyKind;
 use crate::wire::wire;
@@ -87,6 +90,20 @@ wire! {
         Replace {
             /// The job's name.
             job: JobId,
+        },
+        /// The job, which waits, is granted processors as if the victims held none, and these wait
+        /// again: each goes to its place in the queue, also a job that never waits, with its
+        /// counts and its lease, which runs on. The job may take processors that are reserved for
+        /// others, and passes the jobs before it in the queue; with no victims that is all.
+        /// An [`Event`] reports each victim, then one the grant. Answered by [`Outcome::Done`]. If
+        /// there is no place, or a victim does not run, may not be preempted or has no lower
+        /// priority than the job, it is refused, and nothing changes.
+        #[cfg(feature = "preemption")]
+        Preempt {
+            /// The job's name.
+            job: JobId,
+            /// The jobs whose processors it takes.
+            victims: Victims,
         },
     }
 }
@@ -234,6 +251,13 @@ wire! {
         /// Its lease ended, and the job was released. It may have waited: then it held 0
         /// processors.
         LeaseEnded,
+        /// Another job took its processors, and it waits again (`Change::Preempt`). If it was
+        /// granted again since, a later event says so.
+        #[cfg(feature = "preemption")]
+        Preempted {
+            /// The other job.
+            by: JobId,
+        },
     }
 
     /// What the controller serves, and how.
@@ -406,8 +430,9 @@ wire! {
         /// Valid attempts that failed: the papers' allocation misses.
         pub misses: u64,
         /// Leases that have ended. Only the latest
-        /// [`LEASES_ENDED_MAX`](crate::jobs::LEASES_ENDED_MAX) are reported as events: a reader
-        /// that has seen fewer has missed the others. 0 in a build without leases.
+        /// [`LEASES_ENDED_MAX`](crate::jobs::LEASES_ENDED_MAX) are reported as events, fewer if
+        /// jobs were preempted: a reader that has seen fewer has missed the others. 0 in a build
+        /// without leases.
         pub lease_ends: u64,
     }
 }

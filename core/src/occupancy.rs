@@ -189,11 +189,7 @@ impl<'m> Occupancy<'m> {
     /// The number of free processors in a row along dimension 0, in a line of the grid, from
     /// `from` on and before `to`. Only if nothing is pending.
     pub(crate) fn free_run(&self, line: u32, from: u32, to: u32) -> u32 {
-        let (row, before) = if self.layout.is_plane() {
-            (line as usize, 0)
-        } else {
-            (0, line * u32::from(self.grid().side(0)))
-        };
+        let (row, before) = self.layout.line(line);
         let busy = next_bit(self.busy_row(row), before + from, true);
         busy.map_or(to, |busy| (busy - before).min(to)) - from
     }
@@ -242,24 +238,24 @@ impl<'m> Occupancy<'m> {
 
     /// The number of faulty processors of a block of the machine. O(words) of the block.
     pub(crate) fn faulty_in(&self, block: Block) -> u32 {
-        let mut faulty = 0;
-        self.layout.words(block, |word, bits| {
-            faulty += (bits & self.faulty[word]).count_ones();
-            true
-        });
-        faulty
+        self.count_in(block, |word| self.faulty[word])
     }
 
     /// The number of free processors of a block of the machine, if nothing is pending. O(words) of
     /// the block.
-    #[cfg(feature = "replace")]
     pub(crate) fn free_in(&self, block: Block) -> u32 {
-        let mut free = 0;
+        self.count_in(block, |word| !self.busy[word])
+    }
+
+    /// The number of processors of a block whose bits are set in these words.
+    #[inline(always)]
+    fn count_in(&self, block: Block, set: impl Fn(usize) -> Word) -> u32 {
+        let mut count = 0;
         self.layout.words(block, |word, bits| {
-            free += (bits & !self.busy[word]).count_ones();
+            count += (bits & set(word)).count_ones();
             true
         });
-        free
+        count
     }
 
     /// The faulty processors in the order of their numbers. O(words), O(1) if there is none.

@@ -1,7 +1,8 @@
 //! Why a job waits: [`Reason`], and the one rule that decides it ([`Reason::of`]).
 
 use crate::error::Refusal;
-use crate::request::{Flags, JobId, Request};
+use crate::job_id::JobId;
+use crate::request::{Flags, Request};
 use crate::wire::wire;
 
 /// Defines [`Reason`]: each with its name in files.

@@ -25,19 +25,6 @@ use sent::Sent;
 /// uses microseconds of virtual time, the firmware milliseconds since its reset.
 pub type Ticks = u64;
 
-wire! {
-    /// The name that a client gives its job. The client may use it again after the job was
-    /// released.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-    pub struct JobId(pub u32);
-}
-
-impl fmt::Display for JobId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
 bitflags::bitflags! {
     /// How a request may be served.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

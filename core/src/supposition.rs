@@ -5,11 +5,10 @@ use crate::draft::Draft;
 use crate::error::Refusal;
 use crate::grid::Block;
 use crate::occupancy::Occupancy;
-use crate::outlook::Placing;
 use crate::pause::Pause;
 use crate::pool::{BlockPool, Chain};
 use crate::request::Request;
-use crate::strategy::{AnyStrategy, OccupancyEvent, Site, Strategy, demand_on};
+use crate::strategy::{AnyStrategy, OccupancyEvent, Purpose, Site, Strategy, demand_on};
 
 mod gang;
 mod tolerant;
@@ -90,8 +89,7 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
         for block in self.pool.iter_from(cell) {
             // Processors that are free already must not be counted twice.
             self.supposed.occupy(block);
-            self.supposed.vacate(self.occupancy, block);
-            self.unheld.add_in(self.occupancy, block);
+            self.unheld.vacate(self.supposed, self.occupancy, block);
         }
         Ok(())
     }
@@ -99,8 +97,7 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
     /// Gives back the blocks of a chain, none of which was given back or occupied here before.
     pub(crate) fn give_back_blocks(&mut self, blocks: Chain) {
         for block in self.pool.iter(blocks) {
-            self.supposed.vacate(self.occupancy, block);
-            self.unheld.add_in(self.occupancy, block);
+            self.unheld.vacate(self.supposed, self.occupancy, block);
             self.poll();
         }
     }
@@ -115,8 +112,7 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
 
     /// [`Supposition::occupy`] for a block that is within the machine.
     pub(crate) fn occupy_block(&mut self, block: Block) {
-        self.supposed.occupy(block);
-        self.unheld.remove_in(self.supposed.grid(), block);
+        self.unheld.occupy(self.supposed, block);
         self.poll();
     }
 
@@ -139,43 +135,18 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
 
     /// [`Supposition::fits`] for a request whose demand is known.
     pub(crate) fn fits_demand(&mut self, request: &Request, demand: u32) -> bool {
-        if request.is_tolerant() {
-            let refusal = self.refusal_of_tolerant(request, demand);
-            return refusal.is_none_or(|refusal| refusal == Refusal::TableFull);
-        }
-        if demand > self.free() {
-            return false;
-        }
-        if request.is_gang() {
-            // If there is no room for the blocks now, there may be when the jobs have ended that
-            // gave them back here.
-            let refusal = self.refusal_of_gang(request);
-            return refusal.is_none_or(|refusal| refusal == Refusal::TableFull);
-        }
-        let mut draft = Draft::new(self.pool, self.pause.as_ref(), self.occupancy);
-        // The bitmap was made, and the search may be one that has no pauses.
-        draft.poll();
-        let site = Site::new(self.supposed).asking();
-        let fits = self.strategy.propose(&site, request, &mut draft);
-        draft.discard();
-        self.end();
-        fits
+        // If there is no room for the blocks now, there may be when the jobs have ended that gave
+        // them back here.
+        let answer = self.answer(request, demand);
+        matches!(answer, Ok(()) | Err(Refusal::TableFull))
     }
 
     /// Whether a request whose demand is known may fit: [`Supposition::fits_demand`], or the search
-    /// for its slices was not completed.
+    /// was not completed.
     pub(crate) fn may_fit(&mut self, request: &Request, demand: u32) -> bool {
-        let is_open =
-            |refusal| matches!(refusal, Refusal::TableFull | Refusal::NotSearchedToTheEnd);
-        if request.is_tolerant() {
-            return self
-                .refusal_of_tolerant(request, demand)
-                .is_none_or(is_open);
-        }
-        if !request.is_gang() {
-            return self.fits_demand(request, demand);
-        }
-        demand <= self.free() && self.refusal_of_gang(request).is_none_or(is_open)
+        let answer = self.answer(request, demand);
+        let is_open = matches!(answer, Err(Refusal::NotSearchedToTheEnd));
+        is_open || matches!(answer, Ok(()) | Err(Refusal::TableFull))
     }
 
     /// Whether the request would be granted here; nothing changes.
@@ -189,71 +160,72 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
     /// That of the strategy.
     pub fn attempt(&mut self, request: &Request) -> Result<(), Refusal> {
         let demand = demand_on(self.strategy, self.supposed.grid(), request)?;
-        self.place(request, demand, None)
-            .map(|blocks| self.pool.free(blocks))
-            .map_err(|refusal| request.refusal_of(refusal))
+        let answer = self.answer(request, demand);
+        answer.map_err(|refusal| request.refusal_of(refusal))
     }
 
-    /// Why a request whose slices tolerate faulty processors gets no places here. `None` if it
-    /// does.
-    fn refusal_of_tolerant(&mut self, request: &Request, demand: u32) -> Option<Refusal> {
-        self.place(request, demand, None)
-            .map(|blocks| self.pool.free(blocks))
-            .err()
+    /// Whether there are places for a request whose demand is known.
+    fn answer(&mut self, request: &Request, demand: u32) -> Result<(), Refusal> {
+        let blocks = self.place(request, demand, Purpose::Question)?;
+        self.pool.free(blocks);
+        Ok(())
     }
 
-    /// Lets the strategy search here for a request, without faulty processors and then with as many
-    /// as it tolerates.
+    /// Lets the strategy search here for a request whose demand is known. Faulty processors are in
+    /// no place, unless there is none without and the request tolerates them.
     ///
     /// # Errors
     ///
-    /// `TooFewFree`, `Fragmented`, `GangIncomplete`, `NotSearchedToTheEnd`, `TableFull`.
+    /// `TooFewFree`, those of [`Site::ask`]; for a gang also those of its search, and
+    /// `NotSearchedToTheEnd` with faulty processors.
     pub(crate) fn place(
         &mut self,
         request: &Request,
         demand: u32,
-        placing: Option<Placing<'_, '_>>,
+        purpose: Purpose<'_, '_>,
     ) -> Result<Chain, Refusal> {
         let blocks = if demand > self.free() {
             Err(Refusal::TooFewFree)
         } else {
-            self.propose(request, placing)
+            self.propose(request, purpose)
         };
         match blocks {
             Err(refusal) if request.is_tolerant() => {
-                self.with_faulty(request, demand, refusal, placing.is_some())
+                self.place_with_faulty(request, demand, refusal, purpose)
             }
             blocks => blocks,
         }
     }
 
-    /// Lets the strategy search here for a request whose demand is free, with an outlook on jobs if
-    /// it is to start now. The strategy's own data stay as they were. No place has faulty
-    /// processors.
-    fn propose(
+    /// [`Supposition::place`] without faulty processors, for a request whose demand is free.
+    pub(crate) fn propose(
         &mut self,
         request: &Request,
-        placing: Option<Placing<'_, '_>>,
+        purpose: Purpose<'_, '_>,
     ) -> Result<Chain, Refusal> {
-        if request.is_gang() {
-            return self.gang(request, placing.is_some(), false);
-        }
-        let mut draft = Draft::new(self.pool, self.pause.as_ref(), self.occupancy);
-        let mut site = Site::new(self.supposed);
-        if placing.is_some() {
-            site = site.seeing(self.occupancy, placing);
-        }
-        let found = self.strategy.propose(&site, request, &mut draft);
-        let blocks = draft.finish(found);
+        // The bitmap was made, and the search may be one that has no pauses.
+        self.poll();
+        let blocks = if request.is_gang() {
+            self.gang(request, purpose, false)
+        } else {
+            self.slice(request, purpose)
+        };
         self.end();
         blocks
     }
 
-    /// Returns the strategy to the machine's own occupancy.
+    /// The strategy returns to the machine's own occupancy.
     fn end(&mut self) {
+        let event = OccupancyEvent::SuppositionEnded;
         let poll = || Pause::poll(self.pause.as_ref(), self.occupancy, self.pool);
-        self.strategy
-            .changed(self.occupancy, OccupancyEvent::SuppositionEnded, &poll);
+        self.strategy.changed(self.occupancy, event, &poll);
+    }
+
+    /// The blocks of one slice.
+    fn slice(&mut self, request: &Request, purpose: Purpose<'_, '_>) -> Result<Chain, Refusal> {
+        let draft = Draft::new(self.pool, self.pause.as_ref(), self.occupancy);
+        let site = Site::new(self.supposed, self.occupancy, purpose);
+        site.ask(self.strategy, request, draft)
     }
 
     pub(crate) fn poll(&self) {
@@ -268,7 +240,7 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
     /// That of the strategy.
     pub fn block(&mut self, request: &Request) -> Option<Block> {
         let demand = demand_on(self.strategy, self.supposed.grid(), request).ok()?;
-        let blocks = self.place(request, demand, None).ok()?;
+        let blocks = self.place(request, demand, Purpose::Place).ok()?;
         let only = match blocks.len() {
             1 => self.pool.iter(blocks).next(),
             _ => None,

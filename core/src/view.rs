@@ -7,7 +7,8 @@ use heapless::Vec;
 use crate::error::Error;
 use crate::grid::Shape;
 use crate::grid::{Block, Grid};
-use crate::jobs::{JobSlot, JobTable, Leases, Slot};
+use crate::job_id::JobId;
+use crate::jobs::{Ended, JobSlot, JobTable, Slot};
 use crate::machine::{Description, Slice};
 use crate::message::SliceReport;
 use crate::message::{
@@ -17,7 +18,6 @@ use crate::message::{
 use crate::node::NodeId;
 use crate::occupancy::Occupancy;
 use crate::pool::{BlockPool, Chain};
-use crate::request::JobId;
 use crate::scheduler::kind::SchedulerKind;
 use crate::slices::Slices;
 use crate::strategy::kind::StrategyKind;
@@ -87,7 +87,8 @@ impl<'a, 'm> View<'a, 'm> {
     /// last one it has read reads each exactly once.
     ///
     /// A grant is there as long as its job runs. The latest
-    /// [`LEASES_ENDED_MAX`](crate::jobs::LEASES_ENDED_MAX) ends of leases are there.
+    /// [`LEASES_ENDED_MAX`](crate::jobs::LEASES_ENDED_MAX) ends of leases are there, counted with
+    /// the preemptions of jobs.
     ///
     /// # Time complexity
     ///
@@ -100,9 +101,9 @@ impl<'a, 'm> View<'a, 'm> {
         };
         let grants = self.jobs.granted_since(number).filter_map(event);
         let mut grants = grants.peekable();
-        let mut ends = self.jobs.leases_ended_since(number).peekable();
+        let mut ends = self.jobs.ended_since(number).peekable();
         iter::from_fn(move || {
-            if Leases::BUILT {
+            if Ended::BUILT {
                 let grant = grants.peek();
                 let is_next = |&(end, _): &(u64, _)| grant.is_none_or(|grant| end < grant.number);
                 if let Some((number, ended)) = ends.next_if(is_next) {
@@ -111,7 +112,7 @@ impl<'a, 'm> View<'a, 'm> {
                         job: ended.job,
                         at: ended.at,
                         processors: ended.processors,
-                        what: EventKind::LeaseEnded,
+                        what: ended.kind(),
                     });
                 }
             }

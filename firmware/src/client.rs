@@ -327,7 +327,7 @@ impl<L: Line> Client<L> {
         for at in 0..self.events.len() {
             let event = self.events[at];
             let blocks = match event.what {
-                EventKind::LeaseEnded => Vec::new(),
+                EventKind::LeaseEnded | EventKind::Preempted { .. } => Vec::new(),
                 EventKind::Granted {
                     blocks_total: 1,
                     block,

@@ -3,7 +3,7 @@
 use meshalloc::Threshold;
 use meshalloc::{
     Block, Change, Configuration, Cube, Flags, Grid, GridError, JobId, Query, Request,
-    SchedulerKind, Shape, Storage, StrategyKind, Submesh, Tolerance,
+    SchedulerKind, Shape, Storage, StrategyKind, Submesh, Tolerance, Victims,
 };
 use meshalloc_firmware::keeping::Keep;
 use meshalloc_firmware::{Received, Server};
@@ -108,7 +108,17 @@ pub(crate) fn likely(bytes: &mut Bytes<'_>) -> Ask {
             Change::submit(job, request)
         }
         4 | 5 => Change::Release { job },
-        6 => Change::Replace { job },
+        6 => match bytes.below(2) {
+            0 => Change::Replace { job },
+            _ => {
+                let victims = [bytes.byte(), bytes.byte()].map(|byte| JobId(u32::from(byte) % 16));
+                let count = bytes.below(3);
+                Change::Preempt {
+                    job,
+                    victims: Victims::new(&victims[..count]).unwrap_or_default(),
+                }
+            }
+        },
         7 => Change::MarkFaulty {
             block: some_block(bytes),
         },

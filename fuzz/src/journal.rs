@@ -127,7 +127,7 @@ fn seen(controller: &Controller<'_>) -> Vec<String> {
     let grants: Vec<_> = controller
         .view()
         .events_since(0)
-        .filter(|event| event.what != EventKind::LeaseEnded)
+        .filter(|event| matches!(event.what, EventKind::Granted { .. }))
         .collect();
     let faults = (0..controller.machine().nodes()).map(NodeId);
     let faults: Vec<_> = faults

@@ -57,7 +57,7 @@ pub struct Cli {
     #[command(subcommand)]
     command: Command,
 
-    /// Print no progress and no notes; replay prints only its counts
+    /// Print no progress and no notes; `replay` then prints only its counts
     #[arg(short, long, global = true)]
     quiet: bool,
 
@@ -146,12 +146,12 @@ enum Command {
     /// Run a workload through one or several strategies; any setting may have several values
     ///
     /// Several values are separated by commas, or a range: --load .3,.4 or --load .3..:.7:.1. Every
-    /// combination of values is a point. The first setting with several values has the rows of the
-    /// tables. Times are in seconds of virtual time, or in cycles where jobs send messages
+    /// combination of values is a point. The first setting with several values gives the rows of
+    /// the tables. Times are in seconds of virtual time, or in cycles where jobs send messages
     /// (--pattern). A time may have a unit, 90s, 10m, 2h, 1d or 1w, a number may be written 10k,
     /// 1e4 or 10_000, and a name in any case: EASY, first_fit.
     /// Results have 95 % confidence intervals over replications, and all strategies get the same
-    /// jobs. More replications narrow the intervals, but not those of a resampled log.
+    /// jobs. More replications narrow the intervals; for a resampled log they do not.
     #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArgs>),
     /// Make a page (HTML) of the mesh over time, strategies side by side: play, pause, step, scrub
@@ -170,7 +170,7 @@ enum Command {
     /// Carry out a file of operations and print the result of each, one JSON object a line
     #[command(after_help = REPLAY_FORMAT)]
     Replay(ReplayArgs),
-    /// Compare strategies over several loads: as run, with other defaults and a picture (SVG)
+    /// Compare strategies over loads: like run, with several loads and schedulers by default
     ///
     /// Without options it takes about ten seconds on two processors. It uses all processors.
     Compare(Box<CompareArgs>),
@@ -219,8 +219,8 @@ Examples:
   host-sim serve --mesh 16x16 --strategy fsl --scheduler easy --journal mesh.journal
   host-sim serve --torus 8x8x8 --journal j --socket /run/meshalloc/socket
 
-The options of the machine, the strategy and the scheduler count for a new journal. A journal has
-its own.";
+A journal keeps the machine, the strategy and the scheduler with which it was begun. The options for
+them are used only for a new journal.";
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -267,6 +267,7 @@ One operation a line, a JSON object or words; `#` begins a comment after words:
   alloc ID 3x ...       it asks for three slices of this shape or number, all at
                         once or none
     ... est=TIME        the job is expected to be freed TIME operations later
+    ... priority=TIME   it waits as if it were TIME operations earlier
     ... lease=TIME      the job has a lease for TIME operations
   lease ID TIME         job ID has a lease for TIME operations from now on and
                         is released at its end; 0: no lease
@@ -277,7 +278,7 @@ One operation a line, a JSON object or words; `#` begins a comment after words:
 
 The same as objects:
   {\"op\":\"alloc\",\"id\":ID,\"shape\":\"AxB\",\"estimate\":TIME,\"lease\":TIME}
-  {\"op\":\"alloc\",\"id\":ID,\"chips\":N}
+  {\"op\":\"alloc\",\"id\":ID,\"chips\":N,\"priority\":TIME}
   {\"op\":\"alloc\",\"id\":ID,\"shape\":\"3x AxB\"}
   {\"op\":\"lease\",\"id\":ID,\"time\":TIME}
   {\"op\":\"free\",\"id\":ID}
@@ -442,7 +443,7 @@ fn commas(error: &clap::Error, argument: &str) -> Option<String> {
     let words: Vec<_> = std::env::args().skip(1).collect();
     let (key, values) = match error.kind() {
         // `--load .3 .4`
-        ErrorKind::UnknownArgument => {
+        ErrorKind::UnknownArgument if !argument.starts_with("--") => {
             let at = words.iter().position(|word| word == argument)?;
             let before = words[..at]
                 .iter()

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
 use meshalloc::{
-    Answer, Block, Change, Configuration, Description, Error, Event, EventKind, JobId, JobState,
-    Outcome, Query, Request, Tolerance,
+    Answer, Block, Change, Class, Configuration, Description, Error, Event, EventKind, JobId,
+    JobState, Outcome, Query, Request, Tolerance,
 };
 use meshalloc_firmware::client::{Client, ClientError, Endpoint, Line, Options, serial_ports};
 use meshalloc_firmware::protocol::Greeting;
@@ -28,6 +28,7 @@ use meshalloc_sim::wording::counted;
 use meshalloc_sim::workload::TimeUnit;
 
 mod answers;
+mod preempt;
 
 /// The pause between two questions for events.
 const FOLLOW_EVERY: Duration = Duration::from_millis(200);
@@ -66,7 +67,7 @@ pub(crate) struct PlaceArgs {
 enum Command {
     /// What the controller is, what it serves, and how much of it is in use
     Info,
-    /// Serve this machine; refused while a job waits or runs
+    /// Set the machine that the controller serves; not while a job waits or runs
     Configure {
         /// The machine, such as 16x16, a mesh, or "torus 8x8x8"
         machine: String,
@@ -95,6 +96,9 @@ enum Command {
         /// A head start in the queue: it waits as if it had been submitted this much earlier
         #[arg(long, value_name = "TIME", value_parser = milliseconds)]
         priority: Option<NonZeroU64>,
+        /// Jobs of a higher priority may take its processors
+        #[arg(long)]
+        preemptible: bool,
         /// The time after which the job is released by itself
         #[arg(long, value_name = "TIME", value_parser = milliseconds)]
         lease: Option<NonZeroU64>,
@@ -102,7 +106,7 @@ enum Command {
         #[arg(long, value_name = "N", default_value_t, hide_default_value = true)]
         tolerate: u8,
     },
-    /// Release a job, which gives its processors back or waits no more
+    /// Release a running job, or withdraw one that waits
     Release {
         /// Its name
         job: u32,
@@ -130,19 +134,33 @@ enum Command {
         /// Its name
         job: u32,
     },
+    /// Make room for a job that waits: running jobs of lower priority wait again
+    ///
+    /// Chosen are jobs that may be preempted, after whose departure it fits, and whose work so far
+    /// is the least.
+    Preempt {
+        /// Its name
+        job: u32,
+        /// Name these jobs, and preempt them only after this time, if it still waits then
+        #[arg(long, value_name = "TIME", value_parser = milliseconds)]
+        grace: Option<NonZeroU64>,
+        /// Only name these jobs
+        #[arg(long)]
+        dry_run: bool,
+    },
     /// Say why a job waits, and which jobs have to end before it fits
     Why {
         /// Its name [default: all jobs that wait]
         job: Option<u32>,
     },
-    /// Say whether a shape fits now, how often and in how many places, and what fits at most
+    /// Say how many jobs of a shape fit now, in how many places, and the largest that fits
     Fits {
         /// The shape, or chips=N; after 3x for three slices [default: each legal shape, if the
         /// machine lists them]
         #[arg(num_args = ..=2)]
         shape: Vec<String>,
     },
-    /// Print grants and ended leases as they happen, until Ctrl-C
+    /// Print grants, ended leases and preempted jobs as they happen, until Ctrl-C
     Events {
         /// End after this many seconds
         #[arg(long, value_name = "COUNT")]
@@ -289,15 +307,17 @@ impl Device<'_> {
                 shape,
                 estimate,
                 priority,
+                preemptible,
                 lease,
                 tolerate,
             } => {
-                let mut request = self.request(shape)?;
-                if let Some(priority) = priority {
-                    request = request.with_priority(priority.get());
-                }
+                let priority = priority.map_or(0, NonZeroU64::get);
+                let class = Class::new(priority, *preemptible).unwrap_or_default();
                 let tolerance = Tolerance::new(*tolerate).expect("this build has tolerance");
-                request = request.with_tolerance(tolerance);
+                let mut request = self
+                    .request(shape)?
+                    .with_class(class)
+                    .with_tolerance(tolerance);
                 if let Some(estimate) = estimate {
                     request = request.with_estimate(estimate.get());
                 }
@@ -317,6 +337,11 @@ impl Device<'_> {
                 self.change(&change)
             }
             Command::Replace { job } => self.replace(JobId(*job)),
+            Command::Preempt {
+                job,
+                grace,
+                dry_run,
+            } => self.preempt(JobId(*job), *grace, *dry_run),
             Command::Reset => self.change(&Change::Reset),
             Command::Jobs => self.jobs(),
             Command::Map => self.map(),
@@ -400,6 +425,11 @@ impl Device<'_> {
 
     /// Has a change carried out, and prints its outcome and the grants that follow from it.
     fn change(&mut self, change: &Change) -> Result<(), Failure> {
+        self.try_change(change)?.map_err(|error| refused(&error))
+    }
+
+    /// The same, but prints nothing of an error of the controller.
+    fn try_change(&mut self, change: &Change) -> Result<Result<(), Error>, Failure> {
         let mut happened = Vec::new();
         let outcome = self.line.client.call(change, None, &mut |event, blocks| {
             happened.push((*event, blocks.to_vec()));
@@ -415,7 +445,7 @@ impl Device<'_> {
             (Change::Submit { job, .. }, Ok(Outcome::Done)) => self.waits(*job)?,
             (Change::Release { job }, Ok(Outcome::Released { processors })) => {
                 let text = match processors {
-                    0 => format!("job {} waits no more", job.0),
+                    0 => format!("job {} was withdrawn", job.0),
                     _ => format!(
                         "job {} gave back {}",
                         job.0,
@@ -440,14 +470,14 @@ impl Device<'_> {
                 self.print(&text, &object)?;
             }
             // The event says more.
-            (Change::Replace { .. }, Ok(_)) => {}
+            (Change::Replace { .. } | Change::Preempt { .. }, Ok(_)) => {}
             (_, Ok(_)) => self.print("done", &json!({"done": true}))?,
-            (_, Err(error)) => return Err(refused(&error)),
+            (_, Err(error)) => return Ok(Err(error)),
         }
         for (event, blocks) in happened {
             self.event(&event, &blocks)?;
         }
-        Ok(())
+        Ok(Ok(()))
     }
 
     /// Has a job get other processors, and prints which takes the place of which.
@@ -511,12 +541,19 @@ impl Device<'_> {
                     "granted",
                 )
             }
-            _ => (format!("the lease of job {job} has ended"), "lease-ended"),
+            EventKind::LeaseEnded => (format!("the lease of job {job} has ended"), "lease-ended"),
+            EventKind::Preempted { by } => (
+                format!("job {job} waits again: its processors are for job {by}"),
+                "preempted",
+            ),
         };
-        let object = json!({
+        let mut object = json!({
             "job": job, "event": what, "number": event.number, "at": at,
             "processors": processors, "blocks": places,
         });
+        if let EventKind::Preempted { by } = event.what {
+            object["by"] = by.0.into();
+        }
         self.print(&text, &object)
     }
 

@@ -22,10 +22,10 @@ pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
   0    done, or standard output was closed by its reader
   1    results are written, but a picture or a file of jobs could not be; or the controller was
-       lost, or a run failed: complete replications are written, marked INCOMPLETE
+       lost, or a run failed: complete replications are written, marked INCOMPLETE except in CSV
   2    an invalid option or file, no run could be completed, or results cannot be written; standard
-       error says why. `replay -` has carried out the operations before an invalid line
-  130  after Ctrl-C: complete replications are written, marked INCOMPLETE (view: no page).
+       error says why. `replay -` stops at an invalid line, after the operations before it
+  130  after Ctrl-C: complete replications are written, marked as for 1 (view: no page).
        With --save, and in reproduce, complete points are kept, and standard error names the
        command that continues. After SIGTERM the same with 143, after SIGHUP with 129";
 
@@ -187,6 +187,14 @@ pub(crate) fn files_first(
         // There are no results that the other failure could follow.
         (Err(Failure::AfterResults(_)), Err(unwritten @ Failure::Message(_))) => Err(unwritten),
         (outcome, written) => outcome.and(written),
+    }
+}
+
+impl Incomplete {
+    /// The failure behind results that were written.
+    pub(crate) fn behind_results(mut self) -> Failure {
+        self.reason += "; the results have only the replications that are complete";
+        Failure::Incomplete(self)
     }
 }
 

@@ -20,10 +20,11 @@ use meshalloc_sim::names::grammar::Written;
 /// The options of files.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct OutputArgs {
-    /// Also write FILE, whose ending says what: .csv or .json the results, .svg a picture (--draw).
-    /// In run also: .csv with a name that ends in jobs (jobs.csv), or .swf, each measured job,
-    /// which --log reads; .html a page of the machine over time, as view makes it. May be given
-    /// several times; folders are made
+    /// Also write FILE; its ending chooses what: .csv or .json the results, .svg a picture
+    /// (--draw). In run also: jobs.csv, a name such as ff-jobs.csv, or .swf, a line for each
+    /// measured job, which --log reads; .html a page of the machine over time, as view makes it.
+    /// May be given several times, with one file of jobs, one picture and one page; folders are
+    /// made
     #[arg(short = 'o', long = "output", value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Where and how")]
     files: Vec<PathBuf>,
 
@@ -52,7 +53,7 @@ impl FromStr for Drawing {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let kind = text.split(':').next().unwrap_or_default();
+        let kind = text.split([':', '=']).next().unwrap_or_default();
         if Plot::FORMS.iter().any(|form| form.name == kind) {
             return text.parse().map(Drawing::Run);
         }

@@ -20,7 +20,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use meshalloc::{StrategyKind, Ticks};
 
 use crate::file::{self, Product, ReplaceArgs};
-use meshalloc_sim::experiment::{Experiment, Replications, StrategyResult};
+use meshalloc_sim::experiment::{Experiment, Measure, Replications, StrategyResult};
 use meshalloc_sim::simulation::{JobRecord, Observer, Seen};
 use meshalloc_sim::workload::{Owner, TimeUnit, Workload};
 
@@ -85,6 +85,26 @@ impl<'e> JobsFile<'e> {
             experiment,
             parts: Mutex::default(),
         })
+    }
+
+    /// What is said of it, with what another run from it would lack.
+    pub(crate) fn line(&self) -> String {
+        let Experiment {
+            measure, workload, ..
+        } = self.experiment;
+        let mut lacks = Vec::new();
+        if matches!(measure, Measure::Arrivals { warmup_fraction } if *warmup_fraction > 0.0) {
+            lacks.push("the jobs before measuring begins, which --warmup 0 adds");
+        }
+        if self.form == Form::Log && workload.log().is_none() {
+            lacks.push("shapes, which a .csv has");
+        }
+        let without = if lacks.is_empty() {
+            String::new()
+        } else {
+            format!(" (without {})", lacks.join(", and "))
+        };
+        format!("jobs: {}{without}", self.path.display())
     }
 
     pub(crate) fn recorder(&self, strategy: StrategyKind, replication: u32) -> Recorder<'_> {

@@ -198,7 +198,7 @@ struct Replay<'f> {
 }
 
 fn is_grant_of(event: &Event, job: JobId) -> bool {
-    event.job == job && event.what != EventKind::LeaseEnded
+    event.job == job && matches!(event.what, EventKind::Granted { .. })
 }
 
 /// Why a job waits, if the controller says it: boards may lack that.
@@ -327,6 +327,7 @@ impl Replay<'_> {
                     self.counts.leases_ended += 1;
                     ("lease-ended", Written::Released(event.processors))
                 }
+                EventKind::Preempted { .. } => ("preempted", Written::Released(event.processors)),
                 EventKind::Granted { .. } => {
                     self.counts.granted += 1;
                     let (machine, blocks) = (&self.machine, self.blocks_of(place));

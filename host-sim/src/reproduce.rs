@@ -86,8 +86,8 @@ pub struct ReproduceArgs {
     #[command(flatten)]
     settings: Given<Self>,
 
-    /// Another value of a setting in all runs, such as scheduler=easy: verdicts are then about
-    /// these. May be given several times
+    /// Another value of a setting in all runs, such as service-mean=20, but of none that a figure
+    /// varies: verdicts are then about these runs. May be given several times
     #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
     set: Vec<(String, String)>,
 

@@ -189,14 +189,16 @@ pub(crate) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<(), Failure>
         if let Err(reason) = recorded {
             incomplete.reason = format!("{}; --output: {reason}", incomplete.reason);
         }
-        return Err(Failure::Incomplete(incomplete));
+        return Err(incomplete.behind_results());
     }
     let recorded = recorded.map_err(Failure::from);
     let done = written.and(recorded);
     done.map_err(|failure| failure.after_results(&"--output"))?;
-    let jobs = outputs.jobs.iter();
-    let lines = jobs.map(|path| format!("jobs: {}", path.display()));
-    for line in outputs.lines().chain(lines).filter(|_| on_terminal) {
+    for line in outputs
+        .lines()
+        .chain(jobs.as_ref().map(JobsFile::line))
+        .filter(|_| on_terminal)
+    {
         writeln!(output, "{line}")?;
     }
     if let Some((file, metric)) = outputs.picture.as_ref().zip(drawn) {

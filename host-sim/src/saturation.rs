@@ -68,7 +68,7 @@ impl Takes for SaturationArgs {
                  [default: 100]",
             ),
             "jobs" => arg.help(
-                "Jobs in one replication, also those that are not measured [default: 40000]",
+                "Jobs in one replication, with those before measuring begins [default: 40000]",
             ),
             "shape" => arg.help(
                 "The rule that turns a number of processors into a shape, with --processors: \
@@ -141,6 +141,13 @@ fn write_table(study: &Study, measured: &Measured, output: &mut dyn Write) -> Re
     }
     for line in tables::legend(results.iter()) {
         writeln!(output, "{line}")?;
+    }
+    let is_unknown = |result: &StrategyResult| result.metrics[Metric::Utilization].is_none();
+    if results.iter().any(is_unknown) {
+        writeln!(
+            output,
+            "-: the jobs ended before any left the backlog; use more --jobs."
+        )?;
     }
     for result in results {
         let stop = report::stop_text(result, plan.replications);

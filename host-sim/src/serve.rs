@@ -58,7 +58,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath, help_heading = "Server")]
     socket: Option<PathBuf>,
 
-    /// The most connections at a time; one more is closed
+    /// The most connections at a time; further ones are closed
     #[arg(
         long, value_name = "COUNT", default_value_t = 64, help_heading = "Server",
         value_parser = value_parser!(u16).range(1..=SESSIONS as i64)

@@ -53,8 +53,8 @@ pub(crate) struct WatchArgs {
     #[command(flatten)]
     options: Given<Self>,
 
-    /// Seconds of the run in a second (cycles where jobs send messages) [default: the whole run in
-    /// a minute]
+    /// Simulated seconds for each real second (cycles where jobs send messages) [default: the whole
+    /// run takes a minute]
     #[arg(long, value_name = "FACTOR", value_parser = names::span, help_heading = "Where and how")]
     speed: Option<Ticks>,
 

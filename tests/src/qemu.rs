@@ -20,7 +20,7 @@ use object::read::elf::ElfFile32;
 use object::{Endianness, Object, ObjectSymbol};
 use tempfile::TempDir;
 
-use crate::rig::{Answer, Granted, LeaseEnded};
+use crate::rig::{Answer, Ended, Granted};
 
 /// The board on which all tests run: the NUCLEO-F446RE.
 const MAIN: &Info = &BOARDS[0];
@@ -304,7 +304,7 @@ pub fn call_at(
     let (mut grants, mut ended) = (Vec::new(), Vec::new());
     let outcome = client.call(change, at, &mut |event, blocks| match event.what {
         EventKind::Granted { .. } => grants.push(Granted::new(event, blocks.to_vec())),
-        EventKind::LeaseEnded => ended.push(LeaseEnded::new(event)),
+        EventKind::LeaseEnded | EventKind::Preempted { .. } => ended.push(Ended::new(event)),
     })?;
     Ok(Answer {
         grants,

@@ -108,23 +108,25 @@ pub fn configuration(machine: impl Into<Grid>, strategy: StrategyKind) -> Config
 pub struct Answer {
     /// The grants, in order.
     pub grants: Vec<Granted>,
-    /// The leases that ended, in order.
-    pub ended: Vec<LeaseEnded>,
+    /// The leases that ended and the jobs that were preempted, in order.
+    pub ended: Vec<Ended>,
     /// The outcome.
     pub outcome: Result<Outcome, Error>,
     /// The state of the job if the change submitted one: in the end, or `None` if it was refused.
     pub state: Option<JobState>,
 }
 
-/// The end of a lease.
+/// The end of a lease, or of the grant of a preempted job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LeaseEnded {
+pub struct Ended {
     /// The job.
     pub job: JobId,
-    /// When it was released.
+    /// When it was released or preempted.
     pub at: Ticks,
     /// The processors it held, 0 if it waited.
     pub processors: u32,
+    /// The job that preempted it; `None` for the end of a lease.
+    pub by: Option<JobId>,
 }
 
 /// A job and all of its blocks.
@@ -207,7 +209,9 @@ fn ask_for(
             known = event.number;
             match event.what {
                 EventKind::Granted { .. } => answer.grants.push(Granted::of(&view, &event)),
-                EventKind::LeaseEnded => answer.ended.push(LeaseEnded::new(&event)),
+                EventKind::LeaseEnded | EventKind::Preempted { .. } => {
+                    answer.ended.push(Ended::new(&event));
+                }
             }
         }
         assert_eq!(known, controller.events());
@@ -224,13 +228,17 @@ fn ask_for(
     answer
 }
 
-impl LeaseEnded {
-    /// The end of a lease as an event.
+impl Ended {
+    /// The end of a lease or a grant as an event.
     pub const fn new(event: &Event) -> Self {
-        LeaseEnded {
+        Ended {
             job: event.job,
             at: event.at,
             processors: event.processors,
+            by: match event.what {
+                EventKind::Preempted { by } => Some(by),
+                _ => None,
+            },
         }
     }
 }
@@ -306,15 +314,15 @@ fn block_lists(view: &View<'_, '_>, job: JobId) -> Vec<Block> {
 pub fn grants_since(controller: &Controller<'_>, number: u64) -> Vec<Granted> {
     let view = controller.view();
     let grants = view.events_since(number);
-    let grants = grants.filter(|event| event.what != EventKind::LeaseEnded);
+    let grants = grants.filter(|event| matches!(event.what, EventKind::Granted { .. }));
     grants.map(|event| Granted::of(&view, &event)).collect()
 }
 
-/// The ends of leases with numbers above this one that are remembered.
-pub fn ended_since(controller: &Controller<'_>, number: u64) -> Vec<LeaseEnded> {
+/// The ends of leases and grants with numbers above this one that are remembered.
+pub fn ended_since(controller: &Controller<'_>, number: u64) -> Vec<Ended> {
     let events = controller.view().events_since(number);
-    let ended = events.filter(|event| event.what == EventKind::LeaseEnded);
-    ended.map(|event| LeaseEnded::new(&event)).collect()
+    let ended = events.filter(|event| !matches!(event.what, EventKind::Granted { .. }));
+    ended.map(|event| Ended::new(&event)).collect()
 }
 
 /// Submits a job.

@@ -5,9 +5,10 @@ use std::convert::Infallible;
 use std::num::NonZeroU64;
 
 use meshalloc::checksum::Crc32;
+use meshalloc::jobs::JobSlot;
 use meshalloc::{
     Block, Change, Class, Configuration, Controller, Flags, Grid, JobId, NodeId, Request,
-    RestoreError, Shape, Slices, Submesh, Ticks, Tolerance,
+    RestoreError, Shape, Slices, Submesh, Ticks, Tolerance, VICTIMS_MAX, Victims,
 };
 
 use crate::random::Random;
@@ -131,6 +132,9 @@ impl Changes {
             71..74 => Change::Replace {
                 job: broken(controller).unwrap_or(job),
             },
+            74..77 if is_varied => {
+                preemption(controller, random).unwrap_or(Change::Release { job })
+            }
             74..79 => Change::Lease {
                 job,
                 ticks: NonZeroU64::new(random.below(300).into()),
@@ -151,6 +155,22 @@ impl Changes {
         };
         (change, now)
     }
+}
+
+/// A job that waits is to take the processors of random ones of lower priority.
+fn preemption(controller: &Controller<'_>, random: &mut Random) -> Option<Change> {
+    let queue = controller.jobs().queue();
+    let waiting: Vec<_> = queue.slots().map(|slot| queue.get(slot)).collect();
+    let of = waiting.get(random.below(waiting.len() as u32 + 1) as usize)?;
+    let may_go =
+        |class: Class| class.is_preemptible() && class.priority() < of.request().class.priority();
+    let running = controller.jobs().running();
+    let lower = running.filter(|job| may_go(job.request().class) && random.percent(60));
+    let victims: Vec<_> = lower.map(JobSlot::id).take(VICTIMS_MAX).collect();
+    Some(Change::Preempt {
+        job: of.id(),
+        victims: Victims::new(&victims)?,
+    })
 }
 
 /// The first of the jobs that hold faulty processors.

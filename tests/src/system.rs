@@ -14,7 +14,7 @@ use crate::convert;
 use crate::discipline::Discipline;
 use crate::foresight::{Other, Outlook};
 use crate::grid::{Grid, NaiveMachine};
-use crate::rig::{Answer, Granted, LeaseEnded};
+use crate::rig::{Answer, Ended, Granted};
 use crate::strategy::{Held, Strategy, counts_processors};
 use crate::tolerance;
 
@@ -91,8 +91,8 @@ pub struct Expected {
     grid: Grid,
     /// The grants, in order.
     pub grants: Vec<ExpectedGrant>,
-    /// The leases that have ended, in order.
-    pub ended: Vec<LeaseEnded>,
+    /// The leases that have ended and the jobs that were preempted, in order.
+    pub ended: Vec<Ended>,
     /// The outcome.
     pub outcome: Result<Outcome, Error>,
     /// The state of a job that was submitted.
@@ -110,7 +110,8 @@ impl Expected {
     /// The same without the jobs whose leases have ended since: those that can still be read.
     #[must_use]
     pub fn later(mut self) -> Self {
-        let is_gone = |job| self.ended.iter().any(|ended| ended.job == job);
+        let gone = self.ended.iter().filter(|ended| ended.by.is_none());
+        let is_gone = |job| gone.clone().any(|ended| ended.job == job);
         self.grants.retain(|grant| !is_gone(grant.job));
         self
     }
@@ -263,6 +264,10 @@ impl System {
             Change::Lease { job, ticks } => self.lease(job, ticks),
             Change::EndLease { job } => self.end_lease(job, &mut ended, &mut grants),
             Change::Replace { job } => self.replace(job, &mut grants),
+            Change::Preempt { job, victims } => {
+                let victims: Vec<_> = victims.iter().collect();
+                self.preempt(job, &victims, &mut ended, &mut grants)
+            }
             ref other => panic!("the model knows no {other:?}"),
         };
         match outcome {
@@ -286,6 +291,20 @@ impl System {
     pub fn requeue(&mut self, jobs: &[JobId], now: Ticks) -> Expected {
         self.clock = self.clock.max(now);
         let mut grants = Vec::new();
+        self.interrupt(jobs);
+        self.departure(&mut grants);
+        let mut ended = Vec::new();
+        self.end_leases(&mut ended, &mut grants);
+        Expected {
+            grid: self.grid().clone(),
+            grants,
+            ended,
+            outcome: Ok(Outcome::Done),
+            state: None,
+        }
+    }
+
+    fn interrupt(&mut self, jobs: &[JobId]) {
         let (interrupted, running) = std::mem::take(&mut self.running)
             .into_iter()
             .partition(|job| jobs.contains(&job.id));
@@ -299,16 +318,6 @@ impl System {
             let place = self.waiting.iter().position(is_later);
             self.waiting
                 .insert(place.unwrap_or(self.waiting.len()), job);
-        }
-        self.departure(&mut grants);
-        let mut ended = Vec::new();
-        self.end_leases(&mut ended, &mut grants);
-        Expected {
-            grid: self.grid().clone(),
-            grants,
-            ended,
-            outcome: Ok(Outcome::Done),
-            state: None,
         }
     }
 
@@ -371,7 +380,7 @@ impl System {
         });
         let serial = self.next_serial;
         self.next_serial += 1;
-        // Of those that stand there since one time it is the last one.
+        // It is behind the jobs that stand there since the same time.
         self.waiting.sort_by_key(Job::since);
         let ahead = self.waiting.iter().position(|job| job.serial == serial);
         let ahead = ahead.expect("it has just joined");
@@ -456,47 +465,97 @@ impl System {
                 Error::UnknownJob
             });
         };
-        let (grid, faulty) = (self.grid().clone(), self.faulty.clone());
-        let is_faulty = |node: u32| faulty[node as usize];
         let job = self.running[at].clone();
-        if !job.nodes(&grid).into_iter().any(is_faulty) {
+        let is_faulty = |&node: &u32| self.faulty[node as usize];
+        if !job.nodes(self.grid()).iter().any(is_faulty) {
             return Err(Error::NothingToReplace);
         }
-        let held = job.held.clone().expect("it runs");
-        let mut then = self.strategy.clone();
-        then.give_back(&held, is_faulty);
-        then.look(Outlook::default());
         // What is better than before.
-        let broken = job.nodes(&grid).into_iter().filter(|&node| is_faulty(node));
+        let broken = job.nodes(self.grid()).into_iter().filter(is_faulty);
         let fewer = (broken.count() as u32 - 1).min(job.request.tolerated()) as u8;
-        let request = job
-            .request
-            .with_tolerance(Tolerance::new(fewer).expect("as before"));
-        let others = self.running.iter().filter(|other| other.id != id);
-        let held_by_others: Vec<u32> = others.flat_map(|job| job.nodes(&grid)).collect();
-        let mut unheld = self.faulty_nodes();
-        unheld.retain(|node| !held_by_others.contains(node));
-        let new = tolerance::place(&then, &unheld, &request)?;
-        // The old blocks take room until it has the new ones.
-        if !self.situation().has_room(then.blocks(&new)) {
-            return Err(Refusal::TableFull.into());
-        }
-        self.strategy.give_back(&held, is_faulty);
-        self.take(&new);
+        let fewer = Tolerance::new(fewer).expect("as before");
+        let request = job.request.with_tolerance(fewer);
+        let new = self.place_without(std::slice::from_ref(&job), &request)?;
+        let held = job.held.as_ref().expect("it runs");
+        self.strategy
+            .give_back(held, |node| self.faulty[node as usize]);
         self.running.remove(at);
-        let job = Job {
-            held: Some(new),
-            granted_at: self.clock,
-            attempts: job.attempts + 1,
-            ..job
+        self.grant_out_of_turn(job, new, grants);
+        Ok(Outcome::Done)
+    }
+
+    /// The job takes what the victims hold, as if nothing was known of the others.
+    fn preempt(
+        &mut self,
+        id: JobId,
+        victims: &[JobId],
+        ended: &mut Vec<Ended>,
+        grants: &mut Vec<ExpectedGrant>,
+    ) -> Result<Outcome, Error> {
+        let is_it = |job: &Job| job.id == id;
+        let Some(at) = self.waiting.iter().position(is_it) else {
+            return Err(if self.running.iter().any(is_it) {
+                Error::NotWaiting
+            } else {
+                Error::UnknownJob
+            });
         };
+        let job = self.waiting[at].clone();
+        let mut leaving: Vec<Job> = Vec::new();
+        for &victim in victims {
+            let mut may_be_preempted = self.running.iter().filter(|other| {
+                let class = other.request.class;
+                class.is_preemptible() && class.priority() < job.request.class.priority()
+            });
+            match may_be_preempted.find(|other| other.id == victim) {
+                Some(other) if leaving.iter().all(|earlier| earlier.id != victim) => {
+                    leaving.push(other.clone());
+                }
+                _ => return Err(Error::NoVictim { job: victim }),
+            }
+        }
+        let new = self.place_without(&leaving, &job.request)?;
+        ended.extend(leaving.iter().map(|victim| Ended {
+            job: victim.id,
+            at: self.clock,
+            processors: victim.processors(self.grid()),
+            by: Some(id),
+        }));
+        self.waiting.remove(at);
+        self.interrupt(victims);
+        self.grant_out_of_turn(job, new, grants);
+        Ok(Outcome::Done)
+    }
+
+    /// What a request gets if these jobs hold nothing, and nothing is known of the others.
+    fn place_without(&self, leaving: &[Job], request: &Request) -> Result<Held, Refusal> {
+        let mut then = self.strategy.clone();
+        for held in leaving.iter().filter_map(|job| job.held.as_ref()) {
+            then.give_back(held, |node| self.faulty[node as usize]);
+        }
+        then.look(Outlook::default());
+        let new = tolerance::place(&then, &self.unheld(leaving), request)?;
+        // The old blocks take room until it has the new ones.
+        if self.situation().has_room(then.blocks(&new)) {
+            Ok(new)
+        } else {
+            Err(Refusal::TableFull)
+        }
+    }
+
+    /// A job, which is in no list, gets what is free, and others may try.
+    fn grant_out_of_turn(&mut self, mut job: Job, new: Held, grants: &mut Vec<ExpectedGrant>) {
+        self.take(&new);
+        job.held = Some(new);
+        job.granted_at = self.clock;
+        job.attempts += 1;
+        job.reserved = None;
         grants.push(job.granted());
         self.running.push(job);
         self.counts.attempts += 1;
         self.counts.valid_attempts += 1;
         self.counts.granted += 1;
         self.departure(grants);
-        Ok(Outcome::Done)
     }
 
     fn lease(&mut self, id: JobId, ticks: Option<NonZeroU64>) -> Result<Outcome, Error> {
@@ -510,17 +569,18 @@ impl System {
     fn end_lease(
         &mut self,
         id: JobId,
-        ended: &mut Vec<LeaseEnded>,
+        ended: &mut Vec<Ended>,
         grants: &mut Vec<ExpectedGrant>,
     ) -> Result<Outcome, Error> {
         let mut jobs = self.running.iter().chain(&self.waiting);
         let job = jobs.find(|job| job.id == id).ok_or(Error::UnknownJob)?;
         match job.lease {
             Some(ends) if ends <= self.clock => {
-                ended.push(LeaseEnded {
+                ended.push(Ended {
                     job: id,
                     at: self.clock,
                     processors: job.processors(self.grid()),
+                    by: None,
                 });
                 self.counts.lease_ends += 1;
                 self.release(id, grants)
@@ -530,7 +590,7 @@ impl System {
     }
 
     /// Ends the leases that end by now, one after the other.
-    fn end_leases(&mut self, ended: &mut Vec<LeaseEnded>, grants: &mut Vec<ExpectedGrant>) {
+    fn end_leases(&mut self, ended: &mut Vec<Ended>, grants: &mut Vec<ExpectedGrant>) {
         loop {
             let jobs = self.running.iter().chain(&self.waiting);
             let due = jobs.filter_map(|job| Some((job.lease?, job.id)));
@@ -844,7 +904,7 @@ impl System {
         let outcome = if self.waiting.iter().any(|job| job.reserved.is_some()) {
             self.situation().place(&request)
         } else {
-            tolerance::place(&self.strategy, &self.unheld(), &request)
+            tolerance::place(&self.strategy, &self.unheld(&[]), &request)
         };
         // A job may be granted with fewer free nodes, if it tolerates faulty ones.
         let valid = valid || outcome.is_ok();
@@ -875,11 +935,13 @@ impl System {
         Ok(processors)
     }
 
-    /// The faulty nodes that no job holds.
-    fn unheld(&self) -> Vec<u32> {
-        let is_held = |&node: &u32| self.running.iter().any(|job| job.holds(self.grid(), node));
-        let faulty = self.faulty_nodes().into_iter();
-        faulty.filter(|node| !is_held(node)).collect()
+    /// The faulty nodes that no job holds but for these.
+    fn unheld(&self, leaving: &[Job]) -> Vec<u32> {
+        let stays = |job: &&Job| leaving.iter().all(|other| other.id != job.id);
+        let stay: Vec<&Job> = self.running.iter().filter(stays).collect();
+        let mut faulty = self.faulty_nodes();
+        faulty.retain(|&node| !stay.iter().any(|job| job.holds(self.grid(), node)));
+        faulty
     }
 
     /// A job takes these nodes; faulty ones among them were busy.

@@ -105,6 +105,16 @@ void meshalloc_panic(const char *file, size_t length, uint32_t line);
 #define MESHALLOC_EVENT_LEASE_ENDED 2
 
 /**
+ * Kind of a meshalloc_event: another job took the processors of the job, which waits again.
+ */
+#define MESHALLOC_EVENT_PREEMPTED 3
+
+/**
+ * The most jobs that one job can preempt.
+ */
+#define MESHALLOC_VICTIMS_MAX 8
+
+/**
  * The job runs, so there is no reason why it waits.
  */
 #define MESHALLOC_REASON_NONE 0
@@ -271,6 +281,15 @@ enum meshalloc_error
    * The job holds no faulty processors.
    */
   MESHALLOC_ERROR_NOTHING_TO_REPLACE = -111,
+  /**
+   * The job that is to preempt others runs already.
+   */
+  MESHALLOC_ERROR_NOT_WAITING = -112,
+  /**
+   * A job cannot be preempted for this one: it does not run, may not be preempted, has no lower
+   * priority, or is named twice.
+   */
+  MESHALLOC_ERROR_NO_VICTIM = -113,
   /**
    * The machine has no dimension or more than 16, a side of 0, a side of a two-dimensional mesh
    * above 1024, more than 2^20 processors, or wraps in a dimension that it lacks.
@@ -614,7 +633,7 @@ typedef struct meshalloc_event {
    */
   uint32_t job;
   /**
-   * MESHALLOC_EVENT_GRANTED or MESHALLOC_EVENT_LEASE_ENDED.
+   * MESHALLOC_EVENT_GRANTED, MESHALLOC_EVENT_LEASE_ENDED or MESHALLOC_EVENT_PREEMPTED.
    */
   uint32_t kind;
   /**
@@ -637,6 +656,10 @@ typedef struct meshalloc_event {
    * Granted: the first of them.
    */
   struct meshalloc_block block;
+  /**
+   * Preempted: the other job.
+   */
+  uint32_t by;
 } meshalloc_event;
 
 /**
@@ -1030,6 +1053,21 @@ int32_t meshalloc_controller_replace(struct meshalloc_controller *controller,
                                      uint64_t now);
 
 /**
+ * Grants a waiting job processors as if these running jobs, at most MESHALLOC_VICTIMS_MAX, held
+ * none; `victims` may be NULL if there are none. They wait again, and events report them and the
+ * grant. If there is no place, nothing changes. Calls of meshalloc_controller_advance let jobs
+ * try. Returns 0 or an error: MESHALLOC_ERROR_NOT_WAITING if the job runs,
+ * MESHALLOC_ERROR_NO_VICTIM if one of the others may not be preempted for it,
+ * MESHALLOC_ERROR_BAD_ARGUMENT if there are too many, MESHALLOC_ERROR_MACHINES_NOT_BUILT in a
+ * build without the feature `preemption`.
+ */
+int32_t meshalloc_controller_preempt(struct meshalloc_controller *controller,
+                                     uint32_t job,
+                                     const uint32_t *victims,
+                                     size_t count,
+                                     uint64_t now);
+
+/**
  * Forgets all jobs, faults and statistics; the time begins anew. Returns 0 or an error.
  */
 int32_t meshalloc_controller_reset(struct meshalloc_controller *controller, uint64_t now);
@@ -1401,13 +1439,13 @@ const char *meshalloc_error_text(int32_t error);
 #define MESHALLOC_BLOCK_ 12u
 #define MESHALLOC_JOB_ 124u
 #define MESHALLOC_ALLOCATOR_ 1760u
-#define MESHALLOC_CONTROLLER_ 2496u
+#define MESHALLOC_CONTROLLER_ 2624u
 #else
 #define MESHALLOC_WORD_ 4u
 #define MESHALLOC_BLOCK_ 10u
 #define MESHALLOC_JOB_ 102u
 #define MESHALLOC_ALLOCATOR_ 1576u
-#define MESHALLOC_CONTROLLER_ 2256u
+#define MESHALLOC_CONTROLLER_ 2384u
 #endif
 
 /* What strategies need, for the sizes below. */

@@ -3,6 +3,8 @@
 use core::ffi::c_void;
 use core::num::NonZeroU64;
 
+#[cfg(feature = "preemption")]
+use meshalloc::Victims;
 use meshalloc::storage::Needs;
 #[cfg(feature = "machine")]
 use meshalloc::{Answer, Query};
@@ -11,6 +13,8 @@ use meshalloc::{Change, Configuration as CoreConfiguration, JobId, Outcome as Ev
 use crate::allocator::{needs, state, write_blocks};
 use crate::error::Error;
 use crate::handle::{Handle, Outcome, Rest, array, count, number, reading, writing};
+#[cfg(feature = "preemption")]
+use crate::types::VICTIMS_MAX;
 use crate::types::{
     Block, Configuration, Event, Faults, Job, JobList, Largest, Machine, Request, Statistics, Why,
 };
@@ -330,6 +334,52 @@ pub unsafe extern "C" fn meshalloc_controller_replace(
     #[cfg(not(feature = "replace"))]
     {
         let _ = (job, now);
+        // SAFETY: the caller promises it.
+        unsafe { with(controller, |_| Err(Error::MachinesNotBuilt)) }
+    }
+}
+
+/// Grants a waiting job processors as if these running jobs, at most MESHALLOC_VICTIMS_MAX, held
+/// none; `victims` may be NULL if there are none. They wait again, and events report them and the
+/// grant. If there is no place, nothing changes. Calls of meshalloc_controller_advance let jobs
+/// try. Returns 0 or an error: MESHALLOC_ERROR_NOT_WAITING if the job runs,
+/// MESHALLOC_ERROR_NO_VICTIM if one of the others may not be preempted for it,
+/// MESHALLOC_ERROR_BAD_ARGUMENT if there are too many, MESHALLOC_ERROR_MACHINES_NOT_BUILT in a
+/// build without the feature `preemption`.
+///
+/// # Safety
+///
+/// `controller` may be read and written, `count` numbers at `victims` may be read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn meshalloc_controller_preempt(
+    controller: *mut Controller,
+    job: u32,
+    victims: *const u32,
+    count: usize,
+    now: u64,
+) -> i32 {
+    #[cfg(feature = "preemption")]
+    {
+        let preempt = |controller: &mut CoreController| {
+            if count > VICTIMS_MAX {
+                return Err(Error::BadArgument);
+            }
+            let mut jobs = [JobId(0); VICTIMS_MAX];
+            for (at, job) in jobs.iter_mut().enumerate().take(count) {
+                // SAFETY: the caller promises it; NULL is an error.
+                *job = JobId(unsafe { reading(victims.wrapping_add(at))? });
+            }
+            let victims = Victims::new(&jobs[..count]).unwrap_or_default();
+            let job = JobId(job);
+            controller.begin(&Change::Preempt { job, victims }, now, None, None)?;
+            Ok(0)
+        };
+        // SAFETY: the caller promises it.
+        unsafe { with(controller, preempt) }
+    }
+    #[cfg(not(feature = "preemption"))]
+    {
+        let _ = (job, victims, count, now);
         // SAFETY: the caller promises it.
         unsafe { with(controller, |_| Err(Error::MachinesNotBuilt)) }
     }

@@ -81,6 +81,11 @@ pub enum Error {
     NotOfStrategy = -110,
     /// The job holds no faulty processors.
     NothingToReplace = -111,
+    /// The job that is to preempt others runs already.
+    NotWaiting = -112,
+    /// A job cannot be preempted for this one: it does not run, may not be preempted, has no lower
+    /// priority, or is named twice.
+    NoVictim = -113,
 
     /// The machine has no dimension or more than 16, a side of 0, a side of a two-dimensional mesh
     /// above 1024, more than 2^20 processors, or wraps in a dimension that it lacks.
@@ -138,6 +143,7 @@ const fn of(is_built: bool, text: &'static CStr) -> &'static CStr {
 }
 
 const GANGS: bool = cfg!(feature = "gangs");
+const PREEMPTION: bool = cfg!(feature = "preemption");
 const TOLERANCE: bool = cfg!(feature = "tolerance");
 const REPLACE: bool = cfg!(feature = "replace");
 
@@ -167,6 +173,10 @@ errors! {
     NotLegal, c"not a legal shape of this machine";
     NoRing, c"can never have the rings that it demands";
     NothingToReplace, of(REPLACE, c"the job holds no faulty processors");
+    NotWaiting, of(PREEMPTION, c"the job runs already");
+    NoVictim,
+        of(PREEMPTION, c"a job cannot be preempted for this one: it does not run, may not be \
+            preempted, has no lower priority, or is named twice");
     NotOfStrategy, c"the strategy never gives such blocks";
     NoSuchMachine, c"no such machine: 1 to 16 sides of at least 1, at most 2^20 processors, \
         sides of a two-dimensional mesh up to 1024";
@@ -243,6 +253,10 @@ impl From<CoreError> for Error {
             CoreError::MachinesNotBuilt => Error::MachinesNotBuilt,
             #[cfg(feature = "replace")]
             CoreError::NothingToReplace => Error::NothingToReplace,
+            #[cfg(feature = "preemption")]
+            CoreError::NotWaiting => Error::NotWaiting,
+            #[cfg(feature = "preemption")]
+            CoreError::NoVictim { .. } => Error::NoVictim,
             // The others: this package always has leases, ends only those that have ended, and asks
             // for no block beyond the last.
             _ => error.refusal().map_or(Error::UnknownJob, Error::from),

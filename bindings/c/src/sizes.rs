@@ -29,7 +29,7 @@ pub const SIZES_64: Sizes = Sizes {
     block: 12,
     job: 112,
     allocator: 1760,
-    controller: 2496,
+    controller: 2624,
 };
 
 #[doc(hidden)]
@@ -39,7 +39,7 @@ pub const SIZES_32: Sizes = Sizes {
     block: 10,
     job: 96,
     allocator: 1576,
-    controller: 2256,
+    controller: 2384,
 };
 
 /// What this build has.

@@ -66,6 +66,13 @@ pub const PROCESSOR_FAULTY: i32 = 2;
 pub const EVENT_GRANTED: u32 = 1;
 /// Kind of a meshalloc_event: the lease of the job has ended, and the job was released.
 pub const EVENT_LEASE_ENDED: u32 = 2;
+/// Kind of a meshalloc_event: another job took the processors of the job, which waits again.
+pub const EVENT_PREEMPTED: u32 = 3;
+
+/// The most jobs that one job can preempt.
+pub const VICTIMS_MAX: usize = 8;
+#[cfg(feature = "preemption")]
+const _: () = assert!(VICTIMS_MAX == meshalloc::VICTIMS_MAX);
 
 /// The job runs, so there is no reason why it waits.
 pub const REASON_NONE: i32 = 0;
@@ -396,7 +403,7 @@ pub struct Event {
     pub at: u64,
     /// The job.
     pub job: u32,
-    /// MESHALLOC_EVENT_GRANTED or MESHALLOC_EVENT_LEASE_ENDED.
+    /// MESHALLOC_EVENT_GRANTED, MESHALLOC_EVENT_LEASE_ENDED or MESHALLOC_EVENT_PREEMPTED.
     pub kind: u32,
     /// The processors that the job holds from then on, or held until then.
     pub processors: u32,
@@ -408,6 +415,8 @@ pub struct Event {
     pub blocks: u32,
     /// Granted: the first of them.
     pub block: Block,
+    /// Preempted: the other job.
+    pub by: u32,
 }
 
 impl Event {
@@ -422,7 +431,12 @@ impl Event {
             misses: 0,
             blocks: 0,
             block: Block::NONE,
+            by: 0,
         };
+        #[cfg(feature = "preemption")]
+        if let EventKind::Preempted { by } = event.what {
+            (ours.kind, ours.by) = (EVENT_PREEMPTED, by.0);
+        }
         if let EventKind::Granted {
             attempts,
             misses,

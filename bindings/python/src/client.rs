@@ -285,6 +285,20 @@ impl Client {
         Ok(old)
     }
 
+    /// Has a waiting job take the processors of these running ones, which wait again. Events report
+    /// them and the grant. If there is no place, nothing changes.
+    #[pyo3(signature = (job, victims, *, now=None))]
+    fn preempt(
+        &self,
+        py: Python<'_>,
+        job: u32,
+        victims: Vec<u32>,
+        now: Option<Ticks>,
+    ) -> PyResult<()> {
+        self.change(py, &convert::preemption(job, &victims)?, now)
+            .map(drop)
+    }
+
     /// Has the board serve another machine, or in another way. It may have no job then.
     #[pyo3(signature = (machine, strategy, scheduler="fcfs", *, now=None))]
     fn configure(

@@ -161,6 +161,14 @@ impl Controller {
         Ok(old)
     }
 
+    /// Has a waiting job take the processors of these running ones, which wait again. Events report
+    /// them and the grant. If there is no place, nothing changes.
+    #[pyo3(signature = (job, victims, *, now))]
+    fn preempt(slf: &Bound<'_, Self>, job: u32, victims: Vec<u32>, now: Ticks) -> PyResult<()> {
+        let change = convert::preemption(job, &victims)?;
+        convert::change(slf)?.change(&change, now).map(drop)
+    }
+
     /// The events since the last call, in order. Each is returned once.
     fn events(slf: &Bound<'_, Self>) -> PyResult<Vec<Event>> {
         Ok(convert::change(slf)?.events.drain(..).collect())

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use meshalloc::{
-    Block, Class, Flags, Grid, NodeId, Occupancy, Request, SchedulerKind, Shape, Slices,
-    StrategyKind, Ticks, Tolerance, Tuple,
+    Block, Change, Class, Flags, Grid, JobId, NodeId, Occupancy, Request, SchedulerKind, Shape,
+    Slices, StrategyKind, Ticks, Tolerance, Tuple, VICTIMS_MAX, Victims,
 };
 use meshalloc_sim::machine::MachineSource;
 use meshalloc_sim::names;
@@ -293,4 +293,17 @@ pub(crate) fn read<'py, T: PyClass>(object: &Bound<'py, T>) -> PyResult<PyRef<'p
 
 fn in_use() -> PyErr {
     misuse("it is in use, by another thread or by the strategy that is being called")
+}
+
+/// The change that has a job preempt others.
+pub(crate) fn preemption(job: u32, victims: &[u32]) -> PyResult<Change> {
+    let jobs: Vec<_> = victims.iter().copied().map(JobId).collect();
+    let victims = Victims::new(&jobs).ok_or_else(|| {
+        misuse(format!(
+            "{} victims (expected at most {VICTIMS_MAX})",
+            jobs.len()
+        ))
+    })?;
+    let job = JobId(job);
+    Ok(Change::Preempt { job, victims })
 }

@@ -22,7 +22,7 @@ pub(crate) struct Event {
     job: u32,
     /// When, in ticks.
     at: u64,
-    /// "granted" or "lease-ended".
+    /// "granted", "lease-ended" or "preempted".
     what: &'static str,
     /// The processors that the job holds from then on, or held until then.
     processors: u32,
@@ -32,6 +32,7 @@ pub(crate) struct Event {
 
 const GRANTED: &str = "granted";
 const LEASE_ENDED: &str = "lease-ended";
+const PREEMPTED: &str = "preempted";
 
 impl Event {
     /// An event of a job that holds these blocks.
@@ -43,6 +44,7 @@ impl Event {
         let (what, blocks) = match event.what {
             EventKind::Granted { .. } => (GRANTED, convert::pairs(grid, blocks)),
             EventKind::LeaseEnded => (LEASE_ENDED, Vec::new()),
+            EventKind::Preempted { .. } => (PREEMPTED, Vec::new()),
         };
         Event {
             number: event.number,
@@ -67,7 +69,7 @@ impl Event {
         processors: u32,
         blocks: Vec<(List<u16>, List<u16>)>,
     ) -> PyResult<Self> {
-        let kinds = [GRANTED, LEASE_ENDED];
+        let kinds = [GRANTED, LEASE_ENDED, PREEMPTED];
         let Some(what) = kinds.into_iter().find(|&kind| kind == what) else {
             return Err(misuse(format!("what {what:?}: expected one of {kinds:?}")));
         };

@@ -342,3 +342,22 @@ def test_what_cannot_be_taken_or_restored():
     own = meshalloc.Allocator("mesh 8x8", lambda occupancy, request: None)
     with pytest.raises(meshalloc.Misuse, match="strategy of the core"):
         own.save()
+
+
+def test_a_job_takes_processors_of_others():
+    controller = meshalloc.Controller("mesh 4x4", "first-fit")
+    controller.submit(1, (4, 2), now=0, preemptible=True)
+    controller.submit(2, (4, 2), now=1)
+    controller.submit(3, (2, 2), now=2, priority=10)
+    with pytest.raises(meshalloc.Misuse, match="a job cannot be preempted.*: job 2"):
+        controller.preempt(3, [2], now=3)
+    with pytest.raises(meshalloc.Misuse, match="9 victims"):
+        controller.preempt(3, [1] * 9, now=3)
+    with pytest.raises(meshalloc.Refused):
+        controller.preempt(3, [], now=3)
+    controller.events()
+    controller.preempt(3, [1], now=4)
+    preempted, granted = controller.events()
+    assert (preempted.job, preempted.what, preempted.processors) == (1, "preempted", 8)
+    assert (granted.job, granted.what, granted.at) == (3, "granted", 4)
+    assert controller.jobs() == {1: 0, 2: 8, 3: 4}

@@ -81,7 +81,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         jobs: Option<&JobTable<'m>>,
         pause: Option<&Pause<'_, 'm>>,
     ) -> Unheld {
-        let mut unheld = Unheld::none();
+        let mut unheld = Unheld::NONE;
         if Tolerance::BUILT && self.occupancy.faulty_count() > 0 {
             self.suppose_held_near(self.occupancy.grid().whole(), jobs, pause);
             for absent in self.absent() {
@@ -105,7 +105,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         if request.is_tolerant() {
             self.unheld(jobs, pause)
         } else {
-            Unheld::UNKNOWN
+            Unheld::NONE
         }
     }
 

@@ -8,9 +8,8 @@ use crate::machine::{Description, Layouts, SliceRule, largest_box};
 use crate::message::LargestReport;
 use crate::pause::Pause;
 use crate::request::Request;
-use crate::strategy::{Contiguity, Site, Strategy};
+use crate::strategy::{Contiguity, Purpose, Strategy};
 use crate::supposition::{Supposition, Unheld};
-use crate::tolerance::Tolerance;
 
 impl<'m> Allocator<'m> {
     /// The largest slice that could be placed now, and the largest free box.
@@ -97,8 +96,8 @@ impl<'m> Allocator<'m> {
 
 impl<'m, S: Strategy> Allocator<'m, S> {
     /// Whether the strategy would find a place for the request now, or places for all slices of a
-    /// gang; nothing changes. A search for a gang, or with faulty processors ([`Tolerance`]), that
-    /// gives up says no.
+    /// gang; nothing changes. A search for a gang, or with faulty processors
+    /// ([`Tolerance`](crate::Tolerance)), that gives up says no.
     ///
     /// # Time complexity
     ///
@@ -115,36 +114,12 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         jobs: Option<&JobTable<'m>>,
         pause: Option<&Pause<'_, 'm>>,
     ) -> bool {
-        if request.is_tolerant() {
-            return match self.attempt_with(request, jobs, pause) {
-                Ok(()) => true,
-                Err(refusal) => refusal == Refusal::TableFull && !request.is_gang(),
-            };
+        match self.attempt_with(request, jobs, pause) {
+            Ok(()) => true,
+            // The slices of a gang may have no places either.
+            Err(Refusal::TableFull) => !request.is_gang(),
+            Err(_) => false,
         }
-        if !matches!(self.demand(request), Ok(demand) if demand <= self.occupancy.free()) {
-            return false;
-        }
-        if request.is_gang() {
-            return self.refusal_of_gang(request, pause).is_none();
-        }
-        self.ask(request, pause).0
-    }
-
-    /// Whether the strategy finds a place for a request of one slice whose demand is free, and
-    /// whether that would be granted: there may be no room for its blocks.
-    // One copy for all questions.
-    #[inline(never)]
-    fn ask(
-        &mut self,
-        request: &Request,
-        pause: Option<&Pause<'_, 'm>>,
-    ) -> (bool, Result<(), Refusal>) {
-        self.occupancy.settle_for_search();
-        let mut draft = Draft::new(&mut self.pool, pause, &self.occupancy);
-        let site = Site::new(&self.occupancy).asking();
-        let found = self.strategy.propose(&site, request, &mut draft);
-        let blocks = draft.finish(found);
-        (found, blocks.map(|blocks| self.pool.free(blocks)))
     }
 
     /// Whether the request would be granted now; nothing changes.
@@ -162,6 +137,8 @@ impl<'m, S: Strategy> Allocator<'m, S> {
 
     /// [`Allocator::attempt`] where these jobs hold blocks, if there are jobs, in a search that may
     /// pause.
+    // One copy for all questions.
+    #[inline(never)]
     pub(crate) fn attempt_with(
         &mut self,
         request: &Request,
@@ -169,54 +146,21 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         pause: Option<&Pause<'_, 'm>>,
     ) -> Result<(), Refusal> {
         let demand = self.demand(request)?;
-        if request.is_tolerant() {
-            let working = request.with_tolerance(Tolerance::NONE);
-            return self.attempt_with(&working, jobs, pause).or_else(|refusal| {
-                let mut supposition = self.suppose_for(request, jobs, pause);
-                let blocks = supposition.with_faulty(request, demand, refusal, false);
-                blocks
-                    .map(|blocks| supposition.pool.free(blocks))
-                    .map_err(|refusal| request.refusal_of(refusal))
-            });
-        }
-        if demand > self.occupancy.free() {
-            return Err(Refusal::TooFewFree);
-        }
-        if request.is_gang() {
-            return self.refusal_of_gang(request, pause).map_or(Ok(()), Err);
-        }
-        self.ask(request, pause).1
+        let blocks = self.find(request, demand, jobs, Purpose::Question, pause)?;
+        self.pool.free(blocks);
+        Ok(())
     }
 
-    /// Why a request whose demand is free would not be granted now, unless there is just no room
-    /// for its blocks; `None` if it would.
+    /// Why a request would not be granted now, unless there is just no room for its blocks; `None`
+    /// if it would.
     pub(crate) fn refusal(
         &mut self,
         request: &Request,
         jobs: &JobTable<'m>,
         pause: Option<&Pause<'_, 'm>>,
     ) -> Option<Refusal> {
-        if request.is_tolerant() {
-            let refusal = self.attempt_with(request, Some(jobs), pause).err();
-            return refusal.filter(|&refusal| refusal != Refusal::TableFull);
-        }
-        if request.is_gang() {
-            let refusal = self.refusal_of_gang(request, pause);
-            return refusal.filter(|&refusal| refusal != Refusal::TableFull);
-        }
-        (!self.would_fit(request, None, pause)).then(|| request.refusal_without_place())
-    }
-
-    /// Why a gang whose demand is free would not be granted now; `None` if it would.
-    fn refusal_of_gang(
-        &mut self,
-        request: &Request,
-        pause: Option<&Pause<'_, 'm>>,
-    ) -> Option<Refusal> {
-        let refusal = self
-            .suppose_for(request, None, pause)
-            .refusal_of_gang(request);
-        refusal.map(|refusal| request.refusal_of(refusal))
+        let refusal = self.attempt_with(request, Some(jobs), pause).err();
+        refusal.filter(|&refusal| refusal != Refusal::TableFull)
     }
 
     /// A supposition: what if blocks were given back or others occupied? It begins with the present
@@ -280,7 +224,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         for block in self.absent() {
             self.supposed.occupy(block);
         }
-        let mut supposition = self.supposition(Unheld::UNKNOWN).pausing(pause.copied());
+        let mut supposition = self.supposition(Unheld::NONE).pausing(pause.copied());
         if supposition.may_fit(request, demand) {
             Ok(())
         } else {

@@ -1,15 +1,16 @@
-//! Other processors for an allocation that holds faulty ones.
+//! Places for a request as if allocations had been given back: other processors for an allocation
+//! that holds faulty ones, and processors of preempted jobs.
 
-use super::{Allocator, check_supposed, enough};
+use super::Allocator;
 use crate::draft::Draft;
 use crate::error::Refusal;
-use crate::grid::{Block, Grid};
+use crate::grid::Block;
 use crate::jobs::JobTable;
-use crate::machine::{Description, Extents};
+use crate::machine::Cubes;
 use crate::pause::Pause;
 use crate::pool::Chain;
 use crate::request::Request;
-use crate::strategy::{Contiguity, MachineCubes, OccupancyEvent, ServedStrategy};
+use crate::strategy::{Contiguity, Purpose, ServedStrategy};
 use crate::tolerance::Tolerance;
 
 impl<'m, S: ServedStrategy> Allocator<'m, S> {
@@ -19,7 +20,7 @@ impl<'m, S: ServedStrategy> Allocator<'m, S> {
     /// Where each block is a part in a cube of its own, only the parts with faulty processors move,
     /// if there are cubes for all of them. Else the strategy searches as if the working processors
     /// of the old blocks were free. If the request tolerates faulty processors, the new blocks may
-    /// have some, but fewer than the old ones, and none if the strategy is your own.
+    /// have some, but fewer than the old ones.
     ///
     /// # Errors
     ///
@@ -32,42 +33,54 @@ impl<'m, S: ServedStrategy> Allocator<'m, S> {
         pause: Option<Pause<'_, 'm>>,
     ) -> Result<Chain, Refusal> {
         let demand = self.demand(request)?;
-        let request = &self.with_fewer_faulty(request, old);
         if !S::IS_CHECKED
             && let Some(blocks) = self.other_cubes(old, pause.as_ref())
         {
             return blocks;
         }
-        let mut supposition = self.suppose_for(request, Some(jobs), pause.as_ref());
-        supposition.give_back_blocks(old);
-        let blocks = supposition
-            .place(request, demand, None)
-            .map_err(|refusal| request.refusal_of(refusal))?;
-        if S::IS_CHECKED {
-            // Which of two overlapping blocks was free is not known.
-            let proposed = self.pool.iter(blocks);
-            let checked = check_supposed(&mut self.supposed, |_| false, proposed);
-            let wanted = request.total();
-            if let Err(illegal) = checked.and_then(|processors| enough(processors, wanted)) {
-                self.pool.free(blocks);
-                self.illegal.get_or_insert(illegal);
-                return Err(Refusal::Fragmented);
-            }
-        }
-        Ok(blocks)
+        let request = self.with_fewer_faulty(request, old);
+        self.place_without((&request, demand), core::iter::once(old), jobs, pause)
     }
 
     /// The request, with so little tolerance that its blocks have fewer faulty processors than the
     /// old ones.
     fn with_fewer_faulty(&self, request: &Request, old: Chain) -> Request {
-        if S::IS_CHECKED || !request.is_tolerant() {
-            return request.with_tolerance(Tolerance::NONE);
+        if !request.is_tolerant() {
+            return *request;
         }
         let blocks = self.pool.iter(old);
         let faulty: u32 = blocks.map(|block| self.occupancy.faulty_in(block)).sum();
         let each = faulty.saturating_sub(1) / request.slices();
         let most = each.min(request.tolerated()) as u8;
         request.with_tolerance(Tolerance::new(most).unwrap_or_default())
+    }
+
+    /// Blocks for a request of this demand as if these allocations had been given back. They may
+    /// overlap those, and have only as many faulty processors as the request tolerates. Nothing is
+    /// taken yet. These jobs hold blocks.
+    ///
+    /// # Errors
+    ///
+    /// Why there are none. `TableFull` if there is no room for them beside the others.
+    pub(crate) fn place_without(
+        &mut self,
+        (request, demand): (&Request, u32),
+        given_back: impl Iterator<Item = Chain>,
+        jobs: &JobTable<'m>,
+        pause: Option<Pause<'_, 'm>>,
+    ) -> Result<Chain, Refusal> {
+        let mut supposition = self.suppose_for(request, Some(jobs), pause.as_ref());
+        for blocks in given_back {
+            supposition.give_back_blocks(blocks);
+        }
+        let blocks = supposition
+            .place(request, demand, Purpose::Place)
+            .map_err(|refusal| request.refusal_of(refusal))?;
+        if S::IS_CHECKED {
+            let checked = supposition.check(blocks, request);
+            self.let_pass(blocks, checked)?;
+        }
+        Ok(blocks)
     }
 
     /// The blocks, where each with faulty processors is at the same place in another cube. That is
@@ -84,12 +97,7 @@ impl<'m, S: ServedStrategy> Allocator<'m, S> {
         old: Chain,
         pause: Option<&Pause<'_, 'm>>,
     ) -> Option<Result<Chain, Refusal>> {
-        let description: &Description = self.strategy.description()?;
-        let cubes = Cubes {
-            grid: *description.grid(),
-            sides: *description.cube_extents()?,
-            count: MachineCubes::of(description)?.count as u32,
-        };
+        let cubes = Cubes::of(self.strategy.description()?)?;
         if self.strategy.facts().holds != Contiguity::Parts {
             return None;
         }
@@ -110,7 +118,7 @@ impl<'m, S: ServedStrategy> Allocator<'m, S> {
             let mut best: Option<(u32, Block)> = None;
             for cube in 0..cubes.count {
                 draft.poll();
-                let other = cubes.in_cube(block, cube);
+                let other = cubes.moved(block, cube);
                 if self.supposed.is_free(other) {
                     let free = self.occupancy.free_in(cubes.around(other));
                     if best.is_none_or(|(least, _)| free < least) {
@@ -137,39 +145,17 @@ impl<'m, S: ServedStrategy> Allocator<'m, S> {
         new: Chain,
         pause: Option<&Pause<'_, 'm>>,
     ) -> u32 {
-        for block in self.pool.iter(old) {
-            self.occupancy.give_back(block);
-            let poll = || Pause::poll(pause, &self.occupancy, &self.pool);
-            poll();
-            let event = OccupancyEvent::Released(block);
-            self.strategy.changed(&self.occupancy, event, &poll);
+        let mut rest = old.head();
+        while let Some((block, next)) = self.pool.step(rest) {
+            rest = next;
+            self.give_back_block(block, pause);
         }
-        self.take(new, pause);
-        self.area_of(new)
-    }
-}
-
-/// The cubes of a machine, numbered with dimension 0 fastest.
-struct Cubes {
-    grid: Grid,
-    sides: Extents,
-    count: u32,
-}
-
-impl Cubes {
-    /// The block at the same place in the cube of this number.
-    fn in_cube(&self, block: Block, cube: u32) -> Block {
-        let start = self.grid.start(block).numbers();
-        let extent = self.grid.extent(block).numbers();
-        let mut origin = MachineCubes::origin(&self.grid, &self.sides, cube);
-        let start = |at| origin(at) + u32::from(start[at] % self.sides[at]);
-        self.grid.encode(start, |at| extent[at].into())
+        self.take_counted(new, pause)
     }
 
-    /// The cube that has this block.
-    fn around(&self, block: Block) -> Block {
-        let start = self.grid.start(block).numbers();
-        let start = |at: usize| u32::from(start[at] - start[at] % self.sides[at]);
-        self.grid.encode(start, |at| self.sides[at].into())
+    /// Takes these blocks. Returns how many processors they have.
+    pub(crate) fn take_counted(&mut self, blocks: Chain, pause: Option<&Pause<'_, 'm>>) -> u32 {
+        self.take(blocks, pause);
+        self.area_of(blocks)
     }
 }

@@ -7,11 +7,12 @@ use super::Controller;
 use super::saved_leases::SavedLease;
 use super::state::SavedRunning;
 use crate::checkpoint::{NUMBERS_MAX, item_len};
+use crate::job_id::JobId;
 use crate::jobs::{JobSlot, Leases};
+use crate::machine::Cubes;
 use crate::message::Change;
-use crate::request::{JobId, Request, Ticks};
+use crate::request::{Request, Ticks};
 use crate::scheduler::{SchedulerKind, ServedScheduler};
-use crate::strategy::MachineCubes;
 use crate::strategy::{Contiguity, ServedStrategy};
 
 /// The longest time, the most attempts, and the most later events that the bound covers.
@@ -25,6 +26,13 @@ const GRANT: usize = bytes_of(TIME) + bytes_of(EVENTS);
 /// six extents of which two take two bytes (their product is at most 2^20), and whether they may be
 /// rotated.
 const WANTED: usize = 1 + 1 + 8 + 1;
+/// Bytes of the remembered end of a preempted job: kind, number, three numbers of [`Ended`] and the
+/// job that preempted it.
+///
+/// [`Ended`]: crate::jobs::Ended
+#[cfg(feature = "preemption")]
+const PREEMPTED: usize =
+    ITEM + 1 + bytes_of(EVENTS) + bytes_of(TIME) + 3 * bytes_of(u32::MAX as u64);
 /// A lower bound of the numbers in a full item.
 const NUMBERS: usize = NUMBERS_MAX - 2;
 /// Bytes of an item in addition to its numbers: kind and length.
@@ -57,6 +65,16 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
             Change::Replace { job } => self.jobs.find(*job).map_or(0, |slot| {
                 self.bytes_of_nodes(self.nodes_of(self.jobs.get(slot).request()))
             }),
+            // The victims may be granted other blocks, and their ends are remembered.
+            #[cfg(feature = "preemption")]
+            Change::Preempt { victims, .. } => {
+                let running = victims.iter().filter_map(|victim| self.jobs.find(victim));
+                let each = running.map(|slot| {
+                    let nodes = self.nodes_of(self.jobs.get(slot).request());
+                    self.bytes_of_nodes(nodes) + GRANT + ITEM + PREEMPTED
+                });
+                each.sum()
+            }
             _ => 0,
         }
     }
@@ -149,7 +167,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
     /// The number of cubes of the machine, if its description has some.
     fn cubes(&self) -> Option<u32> {
         let description = self.strategy().description()?;
-        Some(MachineCubes::of(description)?.count as u32)
+        Some(Cubes::of(description)?.count)
     }
 
     /// Whether blocks may be reserved for jobs that wait, not just a number of processors.

@@ -1,8 +1,8 @@
 //! What must always be true of a controller.
 
 use super::Controller;
+use crate::job_id::JobId;
 use crate::jobs::JobSlot;
-use crate::request::JobId;
 use crate::scheduler::ServedScheduler;
 use crate::strategy::{FindsAgain, ServedStrategy};
 

@@ -16,11 +16,12 @@ use core::num::NonZeroU64;
 
 use super::Controller;
 use crate::error::Error;
-use crate::jobs::{Cell, LeaseEnded, Slot};
+use crate::job_id::JobId;
+use crate::jobs::{Cell, Ended, Slot};
 #[cfg(doc)]
 use crate::message::Change;
 use crate::pause::Pauses;
-use crate::request::{JobId, Ticks};
+use crate::request::Ticks;
 use crate::scheduler::ServedScheduler;
 use crate::strategy::ServedStrategy;
 
@@ -76,10 +77,12 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
         let processors = self.release(cell, now, pauses);
         self.events += 1;
         self.counts.lease_ends += 1;
-        let ended = LeaseEnded {
+        let ended = Ended {
             job,
             at: self.clock,
             processors,
+            #[cfg(feature = "preemption")]
+            by: None,
         };
         self.jobs.remember_end(self.events, ended);
         processors

@@ -12,6 +12,8 @@ mod growth;
 mod invariants;
 mod leases;
 mod pass;
+#[cfg(feature = "preemption")]
+mod preempt;
 #[cfg(feature = "replace")]
 mod replace;
 #[cfg(feature = "restore")]
@@ -28,11 +30,12 @@ use crate::allocation::Tickets;
 use crate::allocator::Allocator;
 use crate::error::{ConfigureError, Error, IllegalProposal, Refusal};
 use crate::grid::{Block, Grid};
+use crate::job_id::JobId;
 use crate::jobs::{Cell, JobSlot, JobTable, Leases, Slot};
 use crate::message::{Answer, Capacity, Change, Configuration, Counts, Outcome, Query, Statistics};
 use crate::occupancy::Occupancy;
 use crate::pause::{Pause, Pauses};
-use crate::request::{Flags, JobId, Request, Ticks};
+use crate::request::{Flags, Request, Ticks};
 use crate::scheduler::{AnyScheduler, SchedulerKind, ServedScheduler, Trigger, Try};
 use crate::storage::{Memory, Processors};
 #[cfg(doc)]
@@ -318,6 +321,8 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
     ///   `TooFewFree`, `Fragmented`, `RingBusy`, `GangIncomplete` or `NotSearchedToTheEnd` if no
     ///   place is found, and with `TableFull` if there is no room for its new blocks beside the old
     ///   ones.
+    /// - `Preempt`: [`Error::UnknownJob`]; `Error::NotWaiting`; `Error::NoVictim`;
+    ///   [`Error::Refused`] as for `Replace`.
     /// - Leases in a build without the feature `leases`: [`Error::LeasesNotBuilt`].
     ///
     /// # Time complexity
@@ -329,6 +334,8 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
     /// - `MarkFaulty`, `ClearFaulty`: that of [`Allocator::mark_faulty`] or
     ///   [`Allocator::clear_faulty`], and O(blocks held).
     /// - `Replace`: that of the strategy, and that of [`Allocator::release`].
+    /// - `Preempt`: that of the strategy, and for each victim O(queue) and that of
+    ///   [`Allocator::release`].
     /// - `Configure`, `Reset`: O(words + jobs), and what the strategy takes to begin.
     /// - With `on_commit` also what that takes, and O(waiting jobs + words).
     // On a host [`Controller::handle`] has a copy without pauses. The board has one copy.
@@ -401,6 +408,10 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
             }
             #[cfg(feature = "replace")]
             Change::Replace { job } => self.replace(job, change, now, pauses, on_commit)?,
+            #[cfg(feature = "preemption")]
+            Change::Preempt { job, ref victims } => {
+                self.preempt((job, victims), change, now, pauses, on_commit)?;
+            }
         }
         Ok(Outcome::Done)
     }
@@ -544,7 +555,7 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
     /// [`Controller::advance`] makes its attempts. A job that is granted again has a new event; the
     /// event of its earlier grant is gone.
     ///
-    /// For a simulator in this process; no [`Change`] does this.
+    /// For a simulator in this process. `Change::Preempt` does this to the victims of a job.
     ///
     /// # Errors
     ///
@@ -581,25 +592,34 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
         if self.is_scheduling() {
             return Err(Error::Busy { left: self.left() });
         }
-        let running = |jobs: &JobTable<'_>, job| {
-            let slot = jobs.find(job);
-            slot.filter(|&slot| jobs.get(slot).is_running())
-        };
-        if jobs.iter().any(|&job| running(&self.jobs, job).is_none()) {
+        if jobs.iter().any(|&job| self.running(job).is_none()) {
             return Err(Error::UnknownJob);
         }
         self.clock = self.clock.max(now);
         for &job in jobs {
             // A job that is named twice waits already.
-            if let Some(slot) = running(&self.jobs, job)
-                && let Ok(demand) = self.allocator.demand(self.jobs.get(slot).request())
-            {
-                let blocks = self.jobs.requeue(slot, demand);
-                self.allocator.give_back(blocks.head(), None);
+            if let Some(slot) = self.running(job) {
+                self.interrupt(slot, None);
             }
         }
         self.schedule(Trigger::Departure);
         Ok(())
+    }
+
+    /// The job of this name, if it runs.
+    fn running(&self, job: JobId) -> Option<Slot> {
+        let slot = self.jobs.find(job);
+        slot.filter(|&slot| self.jobs.get(slot).is_running())
+    }
+
+    /// A running job gives its processors back and waits again.
+    fn interrupt(&mut self, slot: Slot, pauses: Option<&Pauses<'_>>) {
+        // It was granted, so there is a demand.
+        let demand = self.allocator.demand(self.jobs.get(slot).request());
+        let blocks = self.jobs.requeue(slot, demand.unwrap_or(u32::MAX));
+        let (_, world) = self.world(pauses);
+        let pause = Pause::with_jobs(world.pauses, world.jobs);
+        world.allocator.give_back(blocks.head(), pause.as_ref());
     }
 
     // Few functions call this one, and an image has only one of those.

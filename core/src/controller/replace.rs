@@ -2,10 +2,11 @@
 
 use super::{Controller, OnCommit};
 use crate::error::Error;
+use crate::job_id::JobId;
 use crate::jobs::Slot;
 use crate::message::Change;
 use crate::pause::{Pause, Pauses};
-use crate::request::{JobId, Ticks};
+use crate::request::Ticks;
 use crate::scheduler::{ServedScheduler, Trigger, World};
 use crate::strategy::ServedStrategy;
 

@@ -4,16 +4,29 @@ use serde::{Deserialize, Serialize};
 
 use super::Controller;
 use crate::checkpoint::{ItemKind, RestoreError, Writer, consistent};
-use crate::jobs::LeaseEnded;
-use crate::request::{JobId, Ticks};
+use crate::job_id::JobId;
+use crate::jobs::{Ended, Leases};
+use crate::request::Ticks;
 use crate::scheduler::ServedScheduler;
 use crate::strategy::ServedStrategy;
 
-/// A saved lease.
+/// A saved lease, or the remembered end of a lease or a grant.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) enum SavedLease {
-    Runs { job: JobId, ends: Ticks },
-    Ended { number: u64, ended: LeaseEnded },
+    Runs {
+        job: JobId,
+        ends: Ticks,
+    },
+    Ended {
+        number: u64,
+        ended: Ended,
+    },
+    #[cfg(feature = "preemption")]
+    Preempted {
+        number: u64,
+        ended: Ended,
+        by: JobId,
+    },
 }
 
 impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
@@ -22,31 +35,49 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
         for (job, ends) in self.jobs.save_leases() {
             to.put(&SavedLease::Runs { job, ends });
         }
-        for (number, ended) in self.jobs.leases_ended_since(0) {
+        for (number, ended) in self.jobs.ended_since(0) {
+            #[cfg(feature = "preemption")]
+            if let Some(by) = ended.by {
+                to.put(&SavedLease::Preempted { number, ended, by });
+                continue;
+            }
             to.put(&SavedLease::Ended { number, ended });
         }
     }
 
-    /// Takes an item of a checkpoint; all jobs are restored. `latest_end` is the number of the
-    /// latest end that was restored, `latest` that of the latest event. Returns the former.
+    /// Takes an item of a checkpoint; all jobs are restored. `before` has the number of the
+    /// latest end that was restored, and that of the latest event. Returns the former.
     pub(super) fn restore_lease(
         &mut self,
         saved: SavedLease,
-        (latest_end, latest): (u64, u64),
+        before: (u64, u64),
     ) -> Result<u64, RestoreError> {
         match saved {
+            SavedLease::Runs { .. } if !Leases::BUILT => Err(RestoreError::Format),
             SavedLease::Runs { job, ends } => {
                 let slot = self.jobs.find(job).ok_or(RestoreError::Inconsistent)?;
                 consistent((1..Ticks::MAX).contains(&ends) && self.jobs.lease(slot).is_none())?;
                 self.jobs.set_lease(slot, Some(ends));
-                Ok(latest_end)
+                Ok(before.0)
             }
-            SavedLease::Ended { number, ended } => {
-                consistent(number > latest_end && number <= latest)?;
-                self.jobs.remember_end(number, ended);
-                Ok(number)
+            SavedLease::Ended { number, ended } => self.restore_end(number, ended, before),
+            #[cfg(feature = "preemption")]
+            SavedLease::Preempted { number, ended, by } => {
+                let by = Some(by);
+                self.restore_end(number, Ended { by, ..ended }, before)
             }
         }
+    }
+
+    fn restore_end(
+        &mut self,
+        number: u64,
+        ended: Ended,
+        (latest_end, latest): (u64, u64),
+    ) -> Result<u64, RestoreError> {
+        consistent(number > latest_end && number <= latest)?;
+        self.jobs.remember_end(number, ended);
+        Ok(number)
     }
 }
 

@@ -9,7 +9,7 @@ use crate::checkpoint::{
     Writer, block_from_ends, consistent,
 };
 use crate::grid::{Block, Grid};
-use crate::jobs::{JobSlot, Leases, Reserved, SavedJob, Slot};
+use crate::jobs::{Ended, JobSlot, Reserved, SavedJob, Slot};
 use crate::message::{Configuration, Counts};
 use crate::pool::{Chain, Link, NONE};
 use crate::request::Ticks;
@@ -213,7 +213,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
         self.strategy().save(to);
         to.begin(ItemKind::Scheduler);
         self.scheduler.save(to);
-        if Leases::BUILT {
+        if Ended::BUILT {
             self.save_leases(to);
         }
     }
@@ -541,7 +541,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Restore for Restoring<'_, '_, S, D> 
             ItemKind::Faults => self.controller.allocator.restore_faults(from)?,
             ItemKind::Strategy => self.controller.allocator.strategy.restore(from)?,
             ItemKind::Scheduler => self.controller.scheduler.restore(from)?,
-            ItemKind::Leases if Leases::BUILT => {
+            ItemKind::Leases if Ended::BUILT => {
                 let latest = (self.latest_end, self.events);
                 self.latest_end = self.controller.restore_lease(from.take()?, latest)?;
             }

@@ -2,11 +2,12 @@
 
 use super::Controller;
 use crate::error::{Error, Refusal};
+use crate::job_id::JobId;
 use crate::jobs::Slot;
 use crate::message::WhyReport;
 use crate::pause::{Pause, Pauses};
 use crate::reason::{Reason, Waits};
-use crate::request::{JobId, Request};
+use crate::request::Request;
 use crate::scheduler::kind::SchedulerKind;
 use crate::scheduler::{ServedScheduler, World};
 use crate::strategy::{ServedStrategy, Strategy};

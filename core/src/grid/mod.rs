@@ -25,6 +25,8 @@
 //!      0 1 2 3 4 5  x                                  0 1 2 3  x
 //! ```
 
+mod arc;
+pub(crate) mod arcs;
 mod block;
 mod limits;
 mod shape;
@@ -32,6 +34,7 @@ mod text;
 mod topology;
 mod tuple;
 
+pub(crate) use arc::{Arc, Side};
 pub use block::Block;
 pub(crate) use limits::{ANY_GRID, FEW_DIMENSIONS_MAX};
 pub use limits::{DESCRIBED_MAX, DIMENSIONS_MAX, MESH_SIDE_MAX, NODES_MAX};
@@ -39,7 +42,7 @@ pub use shape::{Shape, ShapeError};
 pub use text::{FormattedBlock, GridTextError};
 pub use topology::{Grid, GridError};
 pub use tuple::Tuple;
-pub(crate) use tuple::{each_order, next_order, sort_descending};
+pub(crate) use tuple::{any_order, next_order, sort_descending};
 
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,6 @@
 //! The machine: [`Grid`].
 
+use super::arc::{Arc, Side};
 use super::block::Block;
 use super::limits::{DIMENSIONS_MAX, MESH_SIDE_MAX, NODES_MAX};
 use super::shape::Shape;
@@ -135,6 +136,15 @@ impl Grid {
     #[inline]
     pub const fn wraps(&self, dimension: usize) -> bool {
         self.wraps >> dimension & 1 == 1
+    }
+
+    /// One dimension.
+    #[inline]
+    pub(crate) const fn along(&self, dimension: usize) -> Side {
+        Side {
+            len: self.side(dimension),
+            wraps: self.wraps(dimension),
+        }
     }
 
     /// Whether coordinates are written with the highest dimension first. That is so for a machine
@@ -319,6 +329,15 @@ impl Grid {
         })
     }
 
+    /// The arcs of a block of this grid, dimension 0 first.
+    #[inline]
+    pub(super) fn arcs(&self, block: Block) -> impl Iterator<Item = Arc> + '_ {
+        self.spans(block).map(|(start, extent)| Arc {
+            start: start as u16,
+            len: extent as u16,
+        })
+    }
+
     /// The start of a block in each dimension, dimension 0 first.
     pub fn start(&self, block: Block) -> Tuple {
         let mut spans = self.spans(block);
@@ -413,13 +432,13 @@ impl Grid {
     /// Whether the block holds the processor `node`.
     pub fn holds(&self, block: Block, node: NodeId) -> bool {
         let mut rest = node.0;
-        let mut both = self.spans(block).zip(self.sides());
+        let mut arcs = self.arcs(block).enumerate();
         node.0 < self.nodes()
-            && both.all(|((start, extent), &side)| {
-                let side = u32::from(side);
-                let at = rest % side;
-                rest /= side;
-                (at + side).wrapping_sub(start) % side < extent
+            && arcs.all(|(at, arc)| {
+                let side = self.along(at);
+                let start = (rest % u32::from(side.len)) as u16;
+                rest /= u32::from(side.len);
+                side.covers(arc, Arc { start, len: 1 })
             })
     }
 
@@ -436,7 +455,8 @@ impl Grid {
     pub fn overlap(&self, one: Block, other: Block) -> bool {
         let (mut ours, mut theirs) = (one.start_code(), other.start_code());
         let (mut our_extents, mut their_extents) = (one.extent_code(), other.extent_code());
-        // Decodes the fields itself, since callers compare thousands of blocks.
+        // Decodes the fields itself, since callers compare thousands of blocks. With arcs an image
+        // has 100 bytes more.
         for (at, &side) in self.sides().iter().enumerate() {
             let bits = self.field(at);
             let next = |code: &mut u32| {

@@ -85,12 +85,19 @@ pub(crate) fn sort_descending(numbers: &mut [u16]) {
     }
 }
 
-/// Calls `visit` with every distinct order of the numbers, in ascending lexicographic order, until
-/// it returns false.
-pub(crate) fn each_order(mut numbers: Tuple, visit: &mut dyn FnMut(&Tuple) -> bool) {
-    sort_descending(&mut numbers);
+/// Whether any order of the numbers is `wanted`; calls `wanted` with each distinct order, in
+/// ascending lexicographic order, until it returns true.
+pub(crate) fn any_order(numbers: &mut [u16], wanted: &mut dyn FnMut(&[u16]) -> bool) -> bool {
+    sort_descending(numbers);
     numbers.reverse();
-    while visit(&numbers) && next_order(&mut numbers) {}
+    loop {
+        if wanted(numbers) {
+            return true;
+        }
+        if !next_order(numbers) {
+            return false;
+        }
+    }
 }
 
 /// The next order of the numbers in lexicographic order; false at the last one, which is followed

@@ -11,8 +11,8 @@
 //! ```
 
 use super::JobSlot;
+use crate::job_id::JobId;
 use crate::pool::{Link, NONE};
-use crate::request::JobId;
 
 /// Shortens the slots to half the length of the index, rounded down.
 pub(super) fn fit<'m>(

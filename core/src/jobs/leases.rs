@@ -1,4 +1,4 @@
-//! Leases of jobs, and the leases that ended last.
+//! Leases of jobs, and what ended last: leases, and grants of preempted jobs.
 //!
 //! The slot of a job has the end of its lease. A lower bound of all ends tells at once that no
 //! lease has ended; the slots are searched only when time has reached the bound. A job whose lease
@@ -7,24 +7,45 @@
 use heapless::Deque;
 
 use super::{JobTable, Slot};
-use crate::request::{JobId, Ticks};
+use crate::job_id::JobId;
+use crate::message::EventKind;
+use crate::request::Ticks;
 
-/// The number of lease ends that are remembered. [`Counts`](crate::Counts) has how many there were.
+/// The number of ends of leases that are remembered, with those of the grants of preempted jobs.
+/// [`Counts`](crate::Counts) has how many leases have ended.
 pub const LEASES_ENDED_MAX: usize = 16;
 
-/// The room for them: the least in a build without leases.
-const REMEMBERED: usize = if Leases::BUILT { LEASES_ENDED_MAX } else { 1 };
+/// The room for them: the least in a build without either.
+const REMEMBERED: usize = if Ended::BUILT { LEASES_ENDED_MAX } else { 1 };
 
-/// The end of a lease. It releases the job.
+/// The end of a lease, which releases the job, or of the grant of a job that is preempted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub(crate) struct LeaseEnded {
+pub(crate) struct Ended {
     /// The job.
     pub(crate) job: JobId,
-    /// When it was released.
+    /// When it was released or preempted.
     pub(crate) at: Ticks,
     /// The processors it held, 0 if it waited.
     pub(crate) processors: u32,
+    /// The job that preempted it; `None` for the end of a lease.
+    #[cfg(feature = "preemption")]
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub(crate) by: Option<JobId>,
+}
+
+impl Ended {
+    /// Whether there are any in this build.
+    pub(crate) const BUILT: bool = Leases::BUILT || cfg!(feature = "preemption");
+
+    /// What an event says of it.
+    pub(crate) const fn kind(self) -> EventKind {
+        #[cfg(feature = "preemption")]
+        if let Some(by) = self.by {
+            return EventKind::Preempted { by };
+        }
+        EventKind::LeaseEnded
+    }
 }
 
 /// The end of a job's lease. It takes no room in a build without leases.
@@ -49,8 +70,8 @@ impl LeaseEnd {
 pub(crate) struct Leases {
     /// No lease ends earlier; [`Ticks::MAX`] if there is none.
     bound: Ticks,
-    /// The leases that ended last, the oldest first, each with the number of the event.
-    ended: Deque<(u64, LeaseEnded), REMEMBERED>,
+    /// What ended last, the oldest first, each with the number of the event.
+    ended: Deque<(u64, Ended), REMEMBERED>,
 }
 
 impl Leases {
@@ -101,9 +122,9 @@ impl JobTable<'_> {
         first.filter(|&(ends, _)| ends <= now)
     }
 
-    /// Remembers the end of a lease. It replaces the oldest one if there is no room. Numbers
-    /// ascend.
-    pub(crate) fn remember_end(&mut self, number: u64, ended: LeaseEnded) {
+    /// Remembers the end of a lease or a grant. It replaces the oldest one if there is no room.
+    /// Numbers ascend.
+    pub(crate) fn remember_end(&mut self, number: u64, ended: Ended) {
         let remembered = &mut self.leases.ended;
         if remembered.is_full() {
             remembered.pop_front();
@@ -112,10 +133,7 @@ impl JobTable<'_> {
     }
 
     /// The remembered ends with a number above this one, in ascending order.
-    pub(crate) fn leases_ended_since(
-        &self,
-        number: u64,
-    ) -> impl Iterator<Item = (u64, LeaseEnded)> + '_ {
+    pub(crate) fn ended_since(&self, number: u64) -> impl Iterator<Item = (u64, Ended)> + '_ {
         let ended = self.leases.ended.iter().copied();
         ended.skip_while(move |&(of, _)| of <= number)
     }

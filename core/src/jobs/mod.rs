@@ -16,8 +16,9 @@ use core::fmt;
 
 use crate::class::Class;
 use crate::error::Refusal;
+use crate::job_id::JobId;
 use crate::pool::{Chain, NONE};
-use crate::request::{JobId, Request, Ticks};
+use crate::request::{Request, Ticks};
 
 mod ends;
 mod index;
@@ -29,7 +30,7 @@ mod state;
 use crate::pool::Link;
 pub use leases::LEASES_ENDED_MAX;
 use leases::LeaseEnd;
-pub(crate) use leases::{LeaseEnded, Leases};
+pub(crate) use leases::{Ended, Leases};
 pub use slot::JobSlot;
 pub(crate) use slot::Reserved;
 use slot::{GrantNumber, State};
@@ -172,7 +173,7 @@ impl<'m> JobTable<'m> {
         self.reserved = 0;
         self.free = NONE;
         self.fresh = 0;
-        if Leases::BUILT {
+        if Ended::BUILT {
             self.leases = Leases::NONE;
         }
     }
@@ -505,7 +506,7 @@ impl<'m> JobTable<'m> {
 }
 
 /// The wait queue as a scheduler sees it, in the order of arrivals less priorities
-/// ([`Class`](crate::Class)).
+/// ([`Class`]).
 #[derive(Clone, Copy)]
 pub struct Queue<'a> {
     slots: &'a [JobSlot],

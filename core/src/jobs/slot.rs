@@ -2,8 +2,9 @@
 
 use super::LeaseEnd;
 use crate::grid::{Block, Shape};
+use crate::job_id::JobId;
 use crate::pool::{Chain, Link};
-use crate::request::{JobId, Request, Ticks};
+use crate::request::{Request, Ticks};
 
 /// The reservation of a waiting job.
 #[derive(Clone, Copy, Debug)]
@@ -186,6 +187,13 @@ impl JobSlot {
 
     /// Sets the reservation of a waiting job; does nothing to any other job.
     pub(super) const fn reserve(&mut self, time: Ticks, what: Reserved) {
+        // A checkpoint does not have it with a reservation, and so neither has the job.
+        #[cfg(feature = "preemption")]
+        if let (State::Waiting { has_run, .. }, false) =
+            (&mut self.state, matches!(what, Reserved::Nothing))
+        {
+            *has_run = false;
+        }
         if let State::Waiting { reserved, from, .. } = &mut self.state {
             (*reserved, *from) = (what, time);
         }
@@ -227,7 +235,8 @@ impl JobSlot {
 
     /// Whether it ran before, and waits again
     /// ([`Controller::requeue`](crate::Controller::requeue)). Schedulers that reserve do not use
-    /// this, so it is not saved with a reservation.
+    /// this, so it is not saved with a reservation, and a reservation ends it in a build with the
+    /// feature `preemption`.
     pub const fn has_run(&self) -> bool {
         matches!(self.state, State::Waiting { has_run: true, .. })
     }

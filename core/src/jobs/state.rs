@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 use super::slot::State;
 use super::{JobSlot, JobTable, Link, List, Reserved, Slot, index};
 use crate::checkpoint::{RestoreError, consistent};
+use crate::job_id::JobId;
 use crate::pool::NONE;
-use crate::request::{JobId, Request, Ticks};
+use crate::request::{Request, Ticks};
 
 /// The saved fields of a job.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]

@@ -17,9 +17,8 @@
 //! S. Chen and others, "Toward Co-adapting Machine Learning Job Shape and Cluster Topology",
 //! arXiv:2510.03891, for folding.
 
-use super::{DESCRIBED_MAX, Description, Extents, SliceRule, padded, volume};
-use crate::grid::next_order;
-use crate::grid::{Grid, Shape};
+use super::{DESCRIBED_MAX, Description, Extents, SliceRule, padded, touched, volume};
+use crate::grid::{Grid, Shape, any_order, next_order};
 use crate::request::{Flags, Request};
 
 /// Calls `visit` with every box of this number of processors, at least 1, in `n` dimensions whose
@@ -177,13 +176,15 @@ impl<'a> Layouts<'a> {
             None => self.grid.sides().iter().copied().max().unwrap_or(1),
         };
         let mut next = None;
-        for_each_box(chips, n, longest, &mut |mut sides| loop {
-            if is_legal(&sides) {
-                Key::new(sides, 0, 0).keep_next(last, &mut next);
-            }
-            if turns || !next_order(&mut sides[..n]) {
-                break;
-            }
+        for_each_box(chips, n, longest, &mut |mut sides| {
+            // The ascending order comes first, and stands for all where the strategy turns.
+            any_order(&mut sides[..n], &mut |order| {
+                let sides = padded(order);
+                if is_legal(&sides) {
+                    Key::new(sides, 0, 0).keep_next(last, &mut next);
+                }
+                turns
+            });
         });
         next
     }
@@ -295,9 +296,7 @@ impl Trials<'_> {
     fn next_candidate(&mut self) -> bool {
         let n = self.n;
         let cubes = |sides: &Extents| match (self.folds, self.cube) {
-            (true, Some(cube)) => sides.iter().zip(cube).fold(1_u32, |cubes, (side, of)| {
-                cubes.saturating_mul(side.div_ceil(*of).into())
-            }),
+            (true, Some(cube)) => touched(sides, cube),
             _ => 0,
         };
         let mut next = None;

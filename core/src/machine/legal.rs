@@ -2,7 +2,7 @@
 
 use super::{Description, Extents, Layouts, SliceRule, padded, volume};
 use crate::error::{NEAREST_MAX, Refusal};
-use crate::grid::{Shape, next_order};
+use crate::grid::{Shape, any_order};
 use crate::request::{Flags, Request};
 
 impl Description {
@@ -12,27 +12,20 @@ impl Description {
             return false;
         }
         let n = self.grid.dimensions();
-        // Each order of the sides that may be granted.
-        let any_order = |legal: &dyn Fn(&Extents) -> bool| {
+        // In an order of the sides that may be granted.
+        let is_any = |legal: &dyn Fn(&Extents) -> bool| {
             let mut order = *sides;
-            if !self.rotate {
-                return legal(&order);
-            }
-            order[..n].sort_unstable();
-            loop {
-                if legal(&order) {
-                    return true;
-                }
-                if !next_order(&mut order[..n]) {
-                    return false;
-                }
+            if self.rotate {
+                any_order(&mut order[..n], &mut |order| legal(&padded(order)))
+            } else {
+                legal(&order)
             }
         };
         let is_within = |order: &Extents| {
             self.cube.is_some() || (0..n).all(|at| order[at] <= self.grid.side(at))
         };
         if self.shapes_len == 0 && self.multiple.is_none() {
-            return any_order(&is_within);
+            return is_any(&is_within);
         }
         let is_listed = |order: &Extents| {
             let mut shapes = self.shapes().iter();
@@ -43,7 +36,7 @@ impl Description {
                 (0..n).all(|at| order[at].is_multiple_of(multiple[at])) && is_within(order)
             })
         };
-        any_order(&|order| is_listed(order) || is_multiple(order))
+        is_any(&|order| is_listed(order) || is_multiple(order))
     }
 
     /// Whether the request is legal, and the machine could give it the rings that it demands.

@@ -12,6 +12,7 @@
 //! with Hardware Support for Embeddings", ISCA 2023, section 2, for cubes and rings; the vendors'
 //! configuration pages (2023 to 2026) for the legal shapes of [`Description::preset`].
 
+mod cubes;
 mod forms;
 mod hole;
 mod largest;
@@ -23,10 +24,11 @@ mod ranks;
 mod rule;
 mod slice;
 
+pub(crate) use cubes::Cubes;
 pub(crate) use forms::{Layouts, demanded_rings, may_turn};
 pub use hole::{HOLES_MAX, Hole};
 pub(crate) use largest::largest_box;
-pub(crate) use parts::parts;
+pub(crate) use parts::{parts, touched};
 pub use placement::{PLACEMENTS_MAX, Placement};
 pub use ranks::Ranks;
 pub use rule::SliceRule;
@@ -35,7 +37,7 @@ pub use slice::Slice;
 use core::fmt;
 
 pub use crate::grid::DESCRIBED_MAX;
-use crate::grid::{Block, Grid, Shape, next_order};
+use crate::grid::{Block, Grid, Shape, any_order};
 use crate::texts::texts;
 
 /// The most shapes in [`Description::shapes`].
@@ -466,18 +468,15 @@ impl Description {
         };
         let mut align = self.align;
         if self.rotate && !is_apt(&align) {
-            let n = self.grid.dimensions();
             let mut order = align;
-            order[..n].sort_unstable();
-            loop {
-                if is_apt(&order) {
-                    align = order;
-                    break;
+            any_order(&mut order[..self.grid.dimensions()], &mut |host| {
+                let host = padded(host);
+                let is_found = is_apt(&host);
+                if is_found {
+                    align = host;
                 }
-                if !next_order(&mut order[..n]) {
-                    break;
-                }
-            }
+                is_found
+            });
         }
         core::array::from_fn(|at| align[at].min(sides[at]))
     }

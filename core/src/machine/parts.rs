@@ -1,4 +1,4 @@
-//! The parts of a slice in cubes: [`parts`].
+//! The parts of a slice in cubes: [`parts`], and how many cubes they take: [`touched`].
 //!
 //! A side s of the slice takes q = s div b whole cubes of side b and r = s mod b processors of one
 //! more. A slice of 6 x 5 in cubes of 4 x 4 has four parts, each in another cube:
@@ -24,6 +24,12 @@ pub(crate) struct Part {
     pub(crate) cubes: u32,
     /// The sides of what the part takes of each cube.
     pub(crate) extents: Extents,
+}
+
+/// The number of cubes that a slice of these sides touches: those of all parts.
+pub(crate) fn touched(sides: &Extents, cube: &Extents) -> u32 {
+    let along = sides.iter().zip(cube).map(|(side, of)| side.div_ceil(*of));
+    along.fold(1, |cubes, along| cubes.saturating_mul(along.into()))
 }
 
 /// The parts of a slice of these sides: the sets of dimensions that are cut in the order of binary

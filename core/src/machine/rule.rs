@@ -14,8 +14,7 @@ pub enum SliceRule {
     Box {
         /// Whether the extents may lie along other dimensions than those for which they are named.
         turns: bool,
-        /// Whether it keeps to the sides that it is asked for, so that a demand for rings makes
-        /// sense.
+        /// Whether the box keeps the sides of the request, so that a demand for rings makes sense.
         rings: bool,
     },
     /// As a box, or folded.
@@ -28,8 +27,8 @@ pub enum SliceRule {
 }
 
 impl SliceRule {
-    /// Whether it turns requests that may be turned, so that the order of the extents does not
-    /// matter.
+    /// Whether the strategy turns requests that may be turned, so that the order of the extents
+    /// does not matter.
     pub(crate) const fn turns(self) -> bool {
         !matches!(self, SliceRule::Box { turns: false, .. })
     }

@@ -55,7 +55,8 @@
 use super::{Attempt, Scheduler, Threshold, Trigger, Try, World};
 #[cfg(feature = "restore")]
 use crate::checkpoint::{COUNT_MAX, Reader, RestoreError, Writer, consistent};
-use crate::request::{JobId, Ticks};
+use crate::job_id::JobId;
+use crate::request::Ticks;
 use crate::strategy::Strategy;
 
 /// Modified FCFS.

@@ -9,8 +9,7 @@ use crate::outlook::Placing;
 use crate::pause::{Pause, Pauses};
 use crate::pool::Chain;
 use crate::request::{Request, Ticks};
-use crate::strategy::{AnyStrategy, ServedStrategy, Strategy};
-use crate::supposition::Unheld;
+use crate::strategy::{AnyStrategy, Purpose, ServedStrategy, Strategy};
 use crate::view::Status;
 
 /// Everything by which a scheduler decides: the waiting and running jobs, the machine, the time,
@@ -34,21 +33,14 @@ impl<'m, S: ServedStrategy> World<'_, 'm, S> {
     /// changed; queries then show busy processors that no job holds yet.
     #[inline(always)]
     pub(crate) fn place(&mut self, attempted: Try) -> Result<Chain, Refusal> {
-        let job = attempted.job();
-        let unheld = if S::IS_CHECKED {
-            let request = self.jobs.get(job).request();
-            self.allocator.unheld_for(request, Some(self.jobs), None)
-        } else {
-            Unheld::UNKNOWN
-        };
         let blocks = match attempted {
             Try::AroundReservations(job) if Reserved::BUILT => self.find_around_reservations(job),
             // Without reservations there is nothing to leave free.
             Try::Freely(job) | Try::AroundReservations(job) => self.find(job),
         };
         let blocks = blocks?;
-        let request = self.jobs.get(job).request();
-        self.allocator.admit(blocks, request, unheld)?;
+        let request = self.jobs.get(attempted.job()).request();
+        self.allocator.admit(blocks, request, self.jobs)?;
         let pause = Pause::with_jobs(self.pauses, self.jobs);
         self.allocator.take(blocks, pause.as_ref());
         Ok(blocks)
@@ -95,8 +87,13 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
     pub(super) fn find(&mut self, job: Slot) -> Result<Chain, Refusal> {
         let (placing, request, demand) = placing(self.jobs, job, self.now, 0);
         let pause = Pause::with_jobs(self.pauses, self.jobs);
-        self.allocator
-            .find(request, demand, Some(placing), pause.as_ref())
+        self.allocator.find(
+            request,
+            demand,
+            Some(self.jobs),
+            Purpose::Grant(Some(placing)),
+            pause.as_ref(),
+        )
     }
 }
 

@@ -89,13 +89,13 @@ pub(crate) fn visit(
     processors
 }
 
-/// The first free processor in a copy of the occupancy, from this word on; the word becomes that of
-/// the processor.
-pub(crate) fn first_free(copy: &Occupancy<'_>, word: &mut usize) -> Option<Coord> {
-    let rest = &copy.busy_rows()[*word..];
-    *word += rest.iter().position(|busy| !busy != 0)?;
-    let free = !copy.busy_rows()[*word];
-    Some(Coord::of_lowest(free, *word, copy.stride()))
+/// The first free processor of a two-dimensional mesh in row-major order, from this word on; the
+/// word becomes that of the processor.
+pub(crate) fn first_free(occupancy: &Occupancy<'_>, word: &mut usize) -> Option<Coord> {
+    let rest = occupancy.busy_rows().get(*word..)?;
+    let (at, busy) = rest.iter().enumerate().find(|(_, busy)| !**busy != 0)?;
+    *word += at;
+    Some(Coord::of_lowest(!busy, *word, occupancy.stride()))
 }
 
 /// The number of processors of the largest component. `memory` has twice as many words as the

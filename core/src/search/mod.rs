@@ -2,7 +2,6 @@
 
 pub(crate) mod aligned;
 mod along_axis;
-pub(crate) mod arcs;
 pub(crate) mod boxes;
 pub(crate) mod busy_sides;
 pub(crate) mod columns;
@@ -21,6 +20,7 @@ mod rows;
 pub(crate) mod shapes;
 pub(crate) mod staircase;
 pub(crate) mod steps;
+pub(crate) mod submeshes;
 pub(crate) mod surroundings;
 pub(crate) mod tree;
 pub(crate) mod unmarked;

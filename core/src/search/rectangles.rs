@@ -2,16 +2,12 @@
 
 use super::columns::{Scratch, first_fit_in_columns};
 use super::rows::first_fit_unrolled;
-use super::steps::{Rule, has_room};
 use super::unmarked::UnmarkedBlocks;
 use crate::draft::Draft;
 use crate::layout::STRIDE_MAX;
-use crate::mesh::{Coord, Sides, Submesh};
+use crate::mesh::{Coord, Sides};
 use crate::occupancy::Occupancy;
-use crate::request::Request;
-use crate::word::{
-    Doubling, LONG_WORDS, Span, WORD_BITS, Word, and_shifted, complement, keep_starts, runs,
-};
+use crate::word::{Doubling, LONG_WORDS, WORD_BITS, Word, and_shifted, complement, keep_starts};
 
 /// The first base node in row-major order at which a submesh of these sides is free.
 ///
@@ -146,16 +142,8 @@ fn first_fit_in_words(
         let mut row = top;
         while alive && row > seen {
             row -= 1;
-            let busy_row = &busy[words(row)];
-            if LONG_WORDS && row + 1 < top && busy_row.iter().eq(&busy[words(row + 1)]) {
-                // Rows through the same blocks are alike; the AND does not change. (For ranges that
-                // may overlap, an image would need a copy of 1.5 KB.)
-                let (row, above) = starts[row * stride..].split_at_mut(stride);
-                row.copy_from_slice(&above[..stride]);
-                continue;
-            }
             let starts = &mut starts[words(row)];
-            complement(busy_row, starts);
+            complement(&busy[words(row)], starts);
             runs.reduce(starts);
             alive = and_row(acc, above, starts);
         }
@@ -234,119 +222,4 @@ pub(super) fn keep_taller(bases: &mut [Word], stride: usize, known: u16, h: u16)
     for &step in Doubling::between(known, h).steps() {
         and_shifted(bases, step * stride as u32 * WORD_BITS);
     }
-}
-
-/// Calls `visit` for every maximal free submesh, each once, and `poll` in between.
-///
-/// For each pair of a bottom and a top row, the runs of the AND of the rows between are as wide as
-/// can be. A run is maximal if something busy stops it both below and above:
-///
-/// ```text
-///   row 3   . # . . . #        bottom 1, top 2: the AND of both rows has the runs a and b.
-///   row 2   a a # b b b        a: stopped above by (1, 3) and below by (0, 0): maximal.
-///   row 1   a a # b b b        b: stopped above by (5, 3), not below: the run of rows 0..=2
-///   row 0   # . # . . .        has it, and is found with bottom 0.
-/// ```
-///
-/// Rows above which nothing ends, and below which nothing begins, are left out, so that few large
-/// blocks take little time.
-///
-/// # Time complexity
-///
-/// O(rows^2 * words in a row); the number of submeshes is at most the number of free processors,
-/// see the free submesh list.
-pub(crate) fn for_each_maximal(
-    occupancy: &Occupancy<'_>,
-    poll: &dyn Fn(),
-    mut visit: impl FnMut(Submesh),
-) {
-    any_maximal(occupancy, poll, |free| {
-        visit(free);
-        false
-    });
-}
-
-/// Whether a submesh that the request allows is free anywhere, where the rule lets it begin.
-///
-/// # Time complexity
-///
-/// That of [`for_each_maximal`], up to the first submesh that has room.
-pub(crate) fn fits_somewhere(
-    occupancy: &Occupancy<'_>,
-    request: &Request,
-    rule: Option<Rule<'_>>,
-    draft: &Draft<'_, '_>,
-) -> bool {
-    let poll = || draft.poll();
-    any_maximal(occupancy, &poll, |free| has_room(free, request, rule))
-}
-
-/// Whether any maximal free submesh is `wanted`; calls it until one is.
-fn any_maximal(
-    occupancy: &Occupancy<'_>,
-    poll: &dyn Fn(),
-    wanted: impl FnMut(Submesh) -> bool,
-) -> bool {
-    if LONG_WORDS && occupancy.stride() == 1 {
-        any_maximal_in::<1>(occupancy, poll, wanted)
-    } else {
-        any_maximal_in::<STRIDE_MAX>(occupancy, poll, wanted)
-    }
-}
-
-/// [`any_maximal`] in rows of at most `N` words: with one the compiler keeps rows in registers.
-fn any_maximal_in<const N: usize>(
-    occupancy: &Occupancy<'_>,
-    poll: &dyn Fn(),
-    mut wanted: impl FnMut(Submesh) -> bool,
-) -> bool {
-    let rows = occupancy.grid().rows() as usize;
-    let stride = if N == 1 { 1 } else { occupancy.stride() };
-    let (mut free, mut below, mut row, mut above) = ([0; N], [0; N], [0; N], [0; N]);
-    let (free, below) = (&mut free[..stride], &mut below[..stride]);
-    let (row, above) = (&mut row[..stride], &mut above[..stride]);
-    // All nodes outside of the mesh are busy.
-    let read = |at: Option<usize>, into: &mut [Word]| match at.filter(|&at| at < rows) {
-        Some(at) => occupancy.read_row(at, into),
-        None => into.fill(Word::MAX),
-    };
-    for bottom in 0..rows {
-        free.fill(Word::MAX);
-        read(bottom.checked_sub(1), below);
-        read(Some(bottom), above);
-        let mut both = below.iter().zip(&*above);
-        if both.all(|(below, row)| below & !row == 0) {
-            // A submesh that begins at this row can begin in the row below, so it is not
-            // maximal.
-            continue;
-        }
-        for top in bottom..rows {
-            row.copy_from_slice(above);
-            read(Some(top + 1), above);
-            let (mut stopped_below, mut stopped_above) = (0, 0);
-            let rows = row.iter().zip(&*below).zip(&*above);
-            for (free, ((busy, below), above)) in free.iter_mut().zip(rows) {
-                *free &= !busy;
-                stopped_below |= *free & below;
-                stopped_above |= *free & above;
-            }
-            if stopped_below == 0 {
-                break;
-            }
-            if stopped_above == 0 {
-                continue;
-            }
-            for (x, w) in runs(free) {
-                let span = Span::new(x, w);
-                if span.any(below) && span.any(above) {
-                    let h = (top - bottom + 1) as u16;
-                    if wanted(Submesh::new(x as u16, bottom as u16, w as u16, h)) {
-                        return true;
-                    }
-                }
-            }
-        }
-        poll();
-    }
-    false
 }

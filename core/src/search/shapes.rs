@@ -1,7 +1,7 @@
 //! Contiguous strategies: the shapes that are tried for a request ([`Shapes`]), and the place that
 //! is picked for a shape ([`Pick`]).
 
-use crate::grid::{Block, Grid, Shape, Tuple, next_order, sort_descending};
+use crate::grid::{Block, Grid, Shape, Tuple, any_order, next_order, sort_descending};
 use crate::machine::{Description, Layouts, SliceRule};
 use crate::mesh::Sides;
 use crate::request::Request;
@@ -67,6 +67,18 @@ impl Shapes for AnyOrder {
 pub(crate) fn padded(grid: &Grid, shape: Shape) -> Tuple {
     let named = shape.extents();
     Tuple::new(grid.dimensions(), |at| named.get(at).copied().unwrap_or(1))
+}
+
+/// Calls `visit` with the extents of a request in every dimension, in each order that it allows.
+pub(crate) fn each_orientation(grid: &Grid, request: &Request, visit: &mut dyn FnMut(&[u16])) {
+    let mut extents = padded(grid, request.shape);
+    if !request.may_rotate() {
+        return visit(&extents);
+    }
+    any_order(&mut extents, &mut |order| {
+        visit(order);
+        false
+    });
 }
 
 // A function of its own, so that the search on a two-dimensional mesh stays short.

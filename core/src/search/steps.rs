@@ -1,6 +1,7 @@
 //! Where boxes may begin on a machine whose description aligns slices: [`Steps`].
 
-use crate::grid::Grid;
+use crate::grid::arcs::Arcs;
+use crate::grid::{Arc, DESCRIBED_MAX, DIMENSIONS_MAX, Grid};
 use crate::machine::Description;
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::request::Request;
@@ -32,10 +33,18 @@ impl<'m> Rule<'m> {
 }
 
 /// Whether there is a place for the request in this free submesh.
+// The board has one copy.
+#[cfg_attr(not(target_os = "none"), inline(always))]
 pub(crate) fn has_room(free: Submesh, request: &Request, rule: Option<Rule<'_>>) -> bool {
-    let Some(rule) = rule else {
-        return request.fits_in(free.sides);
-    };
+    match rule {
+        None => request.fits_in(free.sides),
+        Some(rule) => has_room_on_steps(free, request, rule),
+    }
+}
+
+// A function of its own, so that the question without a rule stays short.
+#[inline(never)]
+fn has_room_on_steps(free: Submesh, request: &Request, rule: Rule<'_>) -> bool {
     request.orientations().any(|sides: Sides| {
         let mut is_any = false;
         let steps = rule.steps(&[sides.w, sides.h]);
@@ -44,9 +53,9 @@ pub(crate) fn has_room(free: Submesh, request: &Request, rule: Option<Rule<'_>>)
     })
 }
 
-/// Along each dimension a box begins at multiples of a number; there are at most four dimensions.
+/// Along each dimension a box begins at multiples of a number.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Steps([u16; 4]);
+pub(crate) struct Steps([u16; DESCRIBED_MAX]);
 
 impl Steps {
     fn step(self, dimension: usize) -> u16 {
@@ -54,7 +63,7 @@ impl Steps {
     }
 
     /// The numbers by dimension.
-    pub(crate) const fn numbers(self) -> [u16; 4] {
+    pub(crate) const fn numbers(self) -> [u16; DESCRIBED_MAX] {
         self.0
     }
 
@@ -159,6 +168,59 @@ pub(crate) fn for_each_corner(
         corner(left, top);
         if right != left {
             corner(right, top);
+        }
+    }
+}
+
+/// [`for_each_corner`] on any grid: calls `visit` once with each box of these extents that lies in
+/// a corner of this one. Along each dimension it starts where the box starts, or ends where the box
+/// ends; with steps, as close to that as they let it begin. Does not call `visit` if the extents do
+/// not fit.
+pub(crate) fn for_each_corner_of_box(
+    grid: &Grid,
+    within: &[Arc],
+    extents: &[u16],
+    steps: Option<Steps>,
+    mut visit: impl FnMut(&[Arc]),
+) {
+    let fits = |(within, extent): (&Arc, &u16)| *extent <= within.len;
+    if !within.iter().zip(extents).all(fits) {
+        return;
+    }
+    let mut place = Arcs::default();
+    let place = &mut place[..within.len()];
+    // The two starts along each dimension.
+    let mut starts = [[0; 2]; DIMENSIONS_MAX];
+    for (dimension, (within, &len)) in within.iter().zip(extents).enumerate() {
+        let (side, room) = (grid.along(dimension), within.len - len);
+        let ahead = match steps {
+            None => [0, room],
+            Some(steps) => match steps.ahead(dimension, side.len, within.start, room) {
+                Some(ahead) => ahead,
+                None => return,
+            },
+        };
+        starts[dimension] = ahead.map(|ahead| side.moved(within.start, ahead));
+        place[dimension] = Arc {
+            start: starts[dimension][0],
+            len,
+        };
+    }
+    // Counts in binary: a dimension at the end is a 1.
+    loop {
+        visit(place);
+        let mut dimension = 0;
+        loop {
+            let Some(place) = place.get_mut(dimension) else {
+                return;
+            };
+            let [start, end] = starts[dimension];
+            let is_at_start = place.start == start;
+            place.start = if is_at_start { end } else { start };
+            if place.start != start {
+                break;
+            }
+            dimension += 1;
         }
     }
 }

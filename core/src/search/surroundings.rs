@@ -1,12 +1,12 @@
 //! The box with the best surroundings on any grid: best fit and the busy list.
 
 use super::along_axis::keep_below;
-use super::arcs::{Arc, Arcs, Side, arcs_of, block_of};
 use super::boxes::{nodes, starts};
 use super::shapes::NoneLeft;
 use super::steps::Rule;
 use crate::draft::Draft;
-use crate::grid::{Block, Grid};
+use crate::grid::arcs::{self, Arcs, arcs_of, block_of};
+use crate::grid::{Arc, Block, Grid};
 use crate::occupancy::Occupancy;
 use crate::word::{WORD_BITS, Word, bit, low_half};
 
@@ -86,7 +86,7 @@ fn busy_neighbours(occupancy: &Occupancy<'_>, node: u32, least: u32) -> Option<u
     for dimension in 0..layout.grid().dimensions() {
         let axis = layout.axis(dimension);
         let at = (node / axis.stride % axis.side) as u16;
-        let side = Side::of(layout.grid(), dimension);
+        let side = layout.grid().along(dimension);
         let own = Arc { start: at, len: 1 };
         for neighbour in [side.before(own), side.after(own)] {
             busy += match neighbour {
@@ -114,13 +114,13 @@ pub(crate) fn boundary(
     is_free: impl Fn(usize, u16) -> bool,
 ) -> Option<u32> {
     let grid = occupancy.grid();
-    let area = super::arcs::area(place);
+    let area = arcs::area(place);
     // First all neighbours count, at the sides where some may be busy. Then the free neighbours are
     // subtracted.
     let mut value = 0;
     let mut sides = heapless::Vec::<(u8, u16), { 2 * crate::grid::DIMENSIONS_MAX }>::new();
     for (dimension, &arc) in place.iter().enumerate() {
-        let side = Side::of(grid, dimension);
+        let side = grid.along(dimension);
         if side.wraps && side.is_whole(arc) {
             continue;
         }
@@ -167,13 +167,5 @@ fn free_beside(
         start: beside,
         len: 1,
     };
-    let busy = occupancy.busy_rows();
-    let mut free = 0;
-    occupancy
-        .layout()
-        .words(block_of(grid, arcs), |word, bits| {
-            free += (!busy[word] & bits).count_ones();
-            true
-        });
-    free
+    occupancy.free_in(block_of(grid, arcs))
 }

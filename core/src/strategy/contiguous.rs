@@ -24,13 +24,28 @@ pub(super) fn first(
     draft: &mut Draft<'_, '_>,
     shapes: impl Shapes,
 ) -> Option<Block> {
+    let rule = workspace.rule();
+    let scratch = Scratch::Kept(workspace.words);
+    first_in(site.occupancy, rule, scratch, request, draft, shapes)
+}
+
+/// The first place in this occupancy, found with this scratch.
+#[inline(always)]
+pub(super) fn first_in(
+    occupancy: &Occupancy<'_>,
+    rule: Option<Rule<'_>>,
+    scratch: Scratch<'_>,
+    request: &Request,
+    draft: &Draft<'_, '_>,
+    shapes: impl Shapes,
+) -> Option<Block> {
     let mut pick = First {
-        occupancy: site.occupancy,
-        rule: workspace.rule(),
-        scratch: Scratch::Kept(workspace.words),
+        occupancy,
+        rule,
+        scratch,
         draft,
     };
-    shapes.find(site.grid(), request, &mut pick)
+    shapes.find(occupancy.grid(), request, &mut pick)
 }
 
 /// How the best place for a shape is found.

@@ -77,19 +77,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::memory::Cubes as CubeCount;
+use super::memory::cells_of_cube;
 use super::{Draft, Request, Site, Workspace};
 use crate::error::Refusal;
 use crate::grid::Grid;
 use crate::machine::parts::Part;
-use crate::machine::{DESCRIBED_MAX, Description, Extents, Layouts, SliceRule, parts, volume};
+use crate::machine::{
+    Cubes, DESCRIBED_MAX, Description, Extents, Layouts, SliceRule, parts, volume,
+};
 use crate::occupancy::Occupancy;
 use crate::word::{WORD_BITS, bits_from, ones};
-
-/// The cubes that a slice of these sides touches.
-fn touched(sides: &Extents, cube: &Extents) -> u32 {
-    parts(sides, cube).fold(0, |all, part| all.saturating_add(part.cubes))
-}
 
 /// The demand: the request, if one of its slices needs no more cubes than there are.
 pub(super) fn slice(
@@ -98,16 +95,12 @@ pub(super) fn slice(
     machine: Option<&Description>,
     fold: bool,
 ) -> Result<u32, Refusal> {
-    let cube = machine.and_then(Description::cube_extents);
-    let cube = cube.ok_or(Refusal::NeverFits)?;
-    let cubes = grid.nodes() / volume(cube);
+    let cubes = machine.and_then(Cubes::of).ok_or(Refusal::NeverFits)?;
     let rule = SliceRule::InCubes { fold };
     let mut trials = Layouts::new(rule, machine, grid).trials(request, request.shape);
-    if trials.any(|trial| touched(&trial.sides, cube) <= cubes) {
-        Ok(request.shape.area())
-    } else {
-        Err(Refusal::NeverFits)
-    }
+    let fits = trials.any(|trial| cubes.suffice(&trial.sides));
+    fits.then_some(request.shape.area())
+        .ok_or(Refusal::NeverFits)
 }
 
 /// Takes cubes for the first slice that has a place.
@@ -119,13 +112,10 @@ pub(super) fn propose(
     fold: bool,
 ) -> bool {
     let machine = workspace.machine();
-    let (Some(&cube), Some(count)) = (
-        machine.and_then(Description::cube_extents),
-        machine.and_then(CubeCount::of),
-    ) else {
+    let Some(cubes) = machine.and_then(Cubes::of) else {
         return false;
     };
-    let mut search = Search::new(site.occupancy, cube, count, workspace.list, draft);
+    let mut search = Search::new(site.occupancy, cubes, workspace.list, draft);
     let rule = SliceRule::InCubes { fold };
     for trial in Layouts::new(rule, machine, site.grid()).trials(request, request.shape) {
         draft.poll();
@@ -143,8 +133,9 @@ pub(super) fn propose(
 ///
 /// Cubes are numbered with x fastest, and the processors within a cube as well.
 struct Search<'a> {
-    grid: &'a Grid,
-    cube: Extents,
+    cubes: Cubes<'a>,
+    /// The sides of a cube.
+    cube: &'a Extents,
     /// The cells of a cube in `free`.
     cells: usize,
     /// A bit for each processor of each cube, set if it is free.
@@ -163,19 +154,17 @@ struct Search<'a> {
 impl<'a> Search<'a> {
     fn new(
         occupancy: &'a Occupancy<'_>,
-        cube: Extents,
-        count: CubeCount,
+        cubes: Cubes<'a>,
         list: &'a mut [u64],
         draft: &Draft<'_, '_>,
     ) -> Self {
-        let cells = count.cells();
-        let cubes = count.count;
-        let (free, list) = list.split_at_mut(cubes * cells);
-        let (order, list) = list.split_at_mut(cubes);
-        let (taken, pattern) = list.split_at_mut(cubes);
+        let (cells, count) = (cells_of_cube(cubes), cubes.count as usize);
+        let (free, list) = list.split_at_mut(count * cells);
+        let (order, list) = list.split_at_mut(count);
+        let (taken, pattern) = list.split_at_mut(count);
         free.fill(0);
         taken.fill(0);
-        read(occupancy, &cube, cells, free);
+        read(occupancy, cubes.sides, cells, free);
         for (number, (entry, bits)) in (0..).zip(order.iter_mut().zip(free.chunks_exact(cells))) {
             let free: u32 = bits.iter().map(|bits| bits.count_ones()).sum();
             *entry = u64::from(free) << 32 | number;
@@ -183,8 +172,8 @@ impl<'a> Search<'a> {
         order.sort_unstable();
         draft.poll();
         Search {
-            grid: occupancy.grid(),
-            cube,
+            cubes,
+            cube: cubes.sides,
             cells,
             free,
             order,
@@ -204,7 +193,7 @@ impl<'a> Search<'a> {
         draft: &mut Draft<'_, '_>,
     ) -> Option<Extents> {
         // Each part needs cubes with as many free processors.
-        for part in parts(sides, &self.cube) {
+        for part in parts(sides, self.cube) {
             let enough = |&entry: &u64| (entry >> 32) as u32 >= volume(&part.extents);
             let from = self.order.partition_point(|entry| !enough(entry));
             if ((self.order.len() - from) as u32) < part.cubes {
@@ -252,7 +241,7 @@ impl<'a> Search<'a> {
     ) -> Option<u32> {
         self.number += 1;
         let mut sum = 0_u32;
-        for part in parts(sides, &self.cube) {
+        for part in parts(sides, self.cube) {
             self.draw(&part, offset);
             let wanted = u64::from(volume(&part.extents)) << 32;
             let from = self.order.partition_point(|&entry| entry < wanted);
@@ -314,9 +303,8 @@ impl<'a> Search<'a> {
 
     /// Writes the block of a part.
     fn push(&self, cube: u32, part: &Part, offset: &Extents, draft: &mut Draft<'_, '_>) {
-        let mut origin = CubeCount::origin(self.grid, &self.cube, cube);
-        let start = |at| origin(at) + u32::from(Self::start(part, offset, at));
-        draft.push(self.grid.encode(start, |at| part.extents[at].into()));
+        let start = |at| Self::start(part, offset, at);
+        draft.push(self.cubes.block(cube, start, |at| part.extents[at]));
     }
 }
 
@@ -346,11 +334,7 @@ fn read(occupancy: &Occupancy<'_>, cube: &Extents, cells: usize, free: &mut [u64
     for w in 0..side(3) {
         for z in 0..side(2) {
             for y in 0..side(1) {
-                let (row, before) = if occupancy.layout().is_plane() {
-                    (line as usize, 0)
-                } else {
-                    (0, line * side(0))
-                };
+                let (row, before) = occupancy.layout().line(line);
                 let busy = occupancy.busy_row(row);
                 let first = ((w / bw * along_z + z / bz) * along_y + y / by) * along_x;
                 let place = ((w % bw * bz + z % bz) * by + y % by) * bx;

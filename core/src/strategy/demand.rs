@@ -10,22 +10,16 @@ use crate::search::tree::radices;
 /// The demand of a strategy for which the shape does not matter, only the number of processors.
 #[inline(never)]
 pub(super) fn processors(request: &Request, grid: &Grid) -> Result<u32, Refusal> {
-    if request.processors <= grid.nodes() {
-        Ok(request.processors)
-    } else {
-        Err(Refusal::NeverFits)
-    }
+    let fits = request.processors <= grid.nodes();
+    fits.then_some(request.processors).ok_or(Refusal::NeverFits)
 }
 
 /// The demand of a strategy that divides the shape as it likes: all processors of the shape.
 #[inline(never)]
 pub(super) fn area(request: &Request, grid: &Grid) -> Result<u32, Refusal> {
     let area = request.shape.area();
-    if area <= grid.nodes() {
-        Ok(area)
-    } else {
-        Err(Refusal::NeverFits)
-    }
+    let fits = area <= grid.nodes();
+    fits.then_some(area).ok_or(Refusal::NeverFits)
 }
 
 /// The demand of a strategy that lays the extents along dimensions 0, 1, .. as they are named.
@@ -37,11 +31,9 @@ pub(super) fn as_named(request: &Request, grid: &Grid) -> Result<u32, Refusal> {
         return in_all_dimensions(request.shape, grid);
     }
     let (w, h) = request.shape.first_two();
-    if w <= grid.side(0) && h <= grid.side(1) {
-        Ok(u32::from(w) * u32::from(h))
-    } else {
-        Err(Refusal::NeverFits)
-    }
+    let fits = w <= grid.side(0) && h <= grid.side(1);
+    fits.then_some(u32::from(w) * u32::from(h))
+        .ok_or(Refusal::NeverFits)
 }
 
 // A function of its own, so that the two-dimensional case stays short.
@@ -49,11 +41,8 @@ pub(super) fn as_named(request: &Request, grid: &Grid) -> Result<u32, Refusal> {
 fn in_all_dimensions(shape: Shape, grid: &Grid) -> Result<u32, Refusal> {
     let extents = shape.extents();
     let mut both = extents.iter().zip(grid.sides());
-    if both.all(|(extent, side)| extent <= side) {
-        Ok(shape.area())
-    } else {
-        Err(Refusal::NeverFits)
-    }
+    let fits = both.all(|(extent, side)| extent <= side);
+    fits.then_some(shape.area()).ok_or(Refusal::NeverFits)
 }
 
 /// The demand of a strategy that lays the extents along the dimensions in any order that the
@@ -74,15 +63,9 @@ pub(super) fn in_any_order(request: &Request, grid: &Grid) -> Result<u32, Refusa
 pub(super) fn of_extents(shape: Shape, grid: &Grid) -> Result<u32, Refusal> {
     let extents = shape.extents().descending();
     let sides = grid.sides_descending();
-    if extents
-        .iter()
-        .zip(&*sides)
-        .all(|(extent, side)| extent <= side)
-    {
-        Ok(shape.area())
-    } else {
-        Err(Refusal::NeverFits)
-    }
+    let mut both = extents.iter().zip(&*sides);
+    let fits = both.all(|(extent, side)| extent <= side);
+    fits.then_some(shape.area()).ok_or(Refusal::NeverFits)
 }
 
 /// The demand of a strategy that lays the radices along the dimensions of a notation from left to
@@ -91,9 +74,7 @@ pub(super) fn of_extents(shape: Shape, grid: &Grid) -> Result<u32, Refusal> {
 pub(super) fn left_to_right(request: &Request, grid: &Grid) -> Result<u32, Refusal> {
     let mut sides = grid.sides().iter().rev();
     let radices = radices(grid, request.shape, Orders::requested(request, grid));
-    if radices.iter().all(|radix| sides.any(|side| radix <= side)) {
-        Ok(request.shape.area())
-    } else {
-        Err(Refusal::NeverFits)
-    }
+    let fits = radices.iter().all(|radix| sides.any(|side| radix <= side));
+    fits.then_some(request.shape.area())
+        .ok_or(Refusal::NeverFits)
 }

@@ -3,11 +3,11 @@
 use super::kind::Contiguity;
 use crate::grid::{Block, Grid};
 use crate::machine::Description;
-use crate::mesh::{Coord, Sides, Submesh};
+use crate::mesh::{Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::{Flags, Request};
+use crate::search::connected::first_free;
 use crate::search::shapes::along_longer;
-use crate::word::next_bit;
 
 /// The flags of requests that need more than free processors.
 pub(super) const RULED: Flags = Flags::CHIPS.union(Flags::ALL_RINGS);
@@ -120,7 +120,7 @@ impl FindsAgain {
     /// What has to stay free: a block around the place that was found in this supposed occupancy.
     pub(crate) fn kept_free(self, supposed: &Occupancy<'_>, place: Block) -> Block {
         let first = match self {
-            FindsAgain::FromFirstFree => first_free(supposed),
+            FindsAgain::FromFirstFree => first_free(supposed, &mut 0),
             FindsAgain::Monotone | FindsAgain::AtItsPlace => None,
         };
         let Some(first) = first else {
@@ -130,12 +130,4 @@ impl FindsAgain {
         let (low, high) = (place.lower_left(), place.upper_right());
         Submesh::between(low.x.min(first.x), first.y, high.x.max(first.x), high.y).into()
     }
-}
-
-/// The first free processor of a two-dimensional mesh in row-major order.
-pub(super) fn first_free(occupancy: &Occupancy<'_>) -> Option<Coord> {
-    (0..occupancy.grid().rows()).find_map(|y| {
-        let x = next_bit(occupancy.busy_row(y as usize), 0, false)?;
-        Some(Coord::new(x as u16, y as u16))
-    })
 }

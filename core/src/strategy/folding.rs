@@ -57,13 +57,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+use super::contiguous::first_in;
 use super::{Draft, Request, Site, Workspace};
 use crate::error::Refusal;
 use crate::grid::{Block, Grid};
 use crate::machine::{Description, Layouts, SliceRule};
-use crate::search::boxes::First;
 use crate::search::columns::Scratch;
-use crate::search::shapes::{Folded, Shapes};
+use crate::search::shapes::Folded;
 
 /// The demand: the request, if one of its folds fits.
 pub(super) fn folded(
@@ -76,11 +76,8 @@ pub(super) fn folded(
         let mut both = trial.sides.iter().zip(grid.sides());
         both.all(|(side, of)| side <= of)
     });
-    if fits {
-        Ok(request.shape.area())
-    } else {
-        Err(Refusal::NeverFits)
-    }
+    fits.then_some(request.shape.area())
+        .ok_or(Refusal::NeverFits)
 }
 
 /// The first place for the first fold that has one.
@@ -90,12 +87,7 @@ pub(super) fn place(
     request: &Request,
     draft: &mut Draft<'_, '_>,
 ) -> Option<Block> {
-    let folded = Folded(workspace.machine());
-    let mut pick = First {
-        occupancy: site.occupancy,
-        rule: workspace.rule(),
-        scratch: Scratch::Blank(workspace.words),
-        draft,
-    };
-    folded.find(site.grid(), request, &mut pick)
+    let (rule, shapes) = (workspace.rule(), Folded(workspace.machine()));
+    let scratch = Scratch::Blank(workspace.words);
+    first_in(site.occupancy, rule, scratch, request, draft, shapes)
 }

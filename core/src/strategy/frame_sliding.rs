@@ -53,10 +53,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::facts::first_free;
 use super::{Draft, Request, Site, Workspace};
 use crate::grid::Block;
 use crate::mesh::{Coord, Sides, Submesh};
+use crate::search::connected::first_free;
 
 /// The first free frame.
 pub(super) fn place(
@@ -66,7 +66,7 @@ pub(super) fn place(
     _: &mut Draft<'_, '_>,
 ) -> Option<Block> {
     let (sides, mesh) = (request.sides(), Sides::of_plane(site.grid()));
-    let start = first_free(site.occupancy)?;
+    let start = first_free(site.occupancy, &mut 0)?;
     let mut from = start.x;
     for y in (start.y..=mesh.h.saturating_sub(sides.h)).step_by(usize::from(sides.h)) {
         for x in (from..=mesh.w.saturating_sub(sides.w)).step_by(usize::from(sides.w)) {

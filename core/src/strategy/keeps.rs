@@ -45,7 +45,9 @@ pub(super) trait Keeps {
 pub(crate) struct Bounds;
 
 impl Keeps for Bounds {
-    #[inline]
+    // A call takes as long as most releases, and the board has one copy.
+    #[cfg_attr(target_os = "none", inline)]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn changed(
         &mut self,
         workspace: &mut Workspace<'_>,

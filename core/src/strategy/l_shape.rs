@@ -279,11 +279,10 @@ fn first_pair(
 pub(super) fn rectangle_or_ell(request: &Request, grid: &Grid) -> Result<u32, Refusal> {
     let mesh = Sides::of_plane(grid);
     let has_ell = |along_x| ells(request, along_x, mesh).next().is_some();
-    if rectangles(request).any(|sides| sides.fits_in(mesh)) || ways(request, mesh).any(has_ell) {
-        Ok(request.shape.area())
-    } else {
-        Err(Refusal::NeverFits)
-    }
+    let fits =
+        rectangles(request).any(|sides| sides.fits_in(mesh)) || ways(request, mesh).any(has_ell);
+    fits.then_some(request.shape.area())
+        .ok_or(Refusal::NeverFits)
 }
 
 /// Takes the first rectangle, or else the first L.

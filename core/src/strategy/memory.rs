@@ -4,7 +4,7 @@ use super::foresight;
 use super::kind::StrategyKind;
 use super::workspace::StrategyMemory;
 use crate::grid::{ANY_GRID, Grid};
-use crate::machine::{Description, Extents, volume};
+use crate::machine::{Cubes, Description};
 use crate::occupancy::Occupancy;
 use crate::search::curve::lengths_max;
 use crate::search::maximal::words_for_boxes;
@@ -53,58 +53,15 @@ pub(crate) const fn scratch_and_list(
 /// the strategy uses no cubes or the machine has none.
 pub(crate) const fn list_of_cubes(strategy: StrategyKind, machine: &Description) -> Option<usize> {
     match (strategy.memory(), Cubes::of(machine)) {
-        (StrategyMemory::Cubes, Some(cubes)) => Some(cubes.list_len()),
+        (StrategyMemory::Cubes, Some(cubes)) => {
+            let cells = cells_of_cube(cubes);
+            Some(cubes.count as usize * (cells + 2) + cells)
+        }
         _ => None,
     }
 }
 
-/// The cubes of a machine.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Cubes {
-    /// The number of cubes.
-    pub(crate) count: usize,
-    /// The processors of a cube.
-    pub(crate) volume: u32,
-}
-
-impl Cubes {
-    /// `None` if the description has no cubes.
-    pub(crate) const fn of(machine: &Description) -> Option<Cubes> {
-        let Some(cube) = machine.cube_extents() else {
-            return None;
-        };
-        let volume = volume(cube);
-        Some(Cubes {
-            count: (machine.grid().nodes() / volume) as usize,
-            volume,
-        })
-    }
-
-    /// Where the cube of this number begins, asked for one dimension after the other from 0 on.
-    /// Dimension 0 is fastest.
-    #[inline(always)]
-    pub(crate) fn origin<'a>(
-        grid: &'a Grid,
-        sides: &'a Extents,
-        number: u32,
-    ) -> impl FnMut(usize) -> u32 + use<'a> {
-        let mut rest = number;
-        move |at| {
-            let side = u32::from(sides[at]);
-            let along = u32::from(grid.side(at)) / side;
-            let place = rest % along;
-            rest /= along;
-            place * side
-        }
-    }
-
-    /// The cells that a bit for each processor of a cube takes.
-    pub(crate) const fn cells(self) -> usize {
-        self.volume.div_ceil(u64::BITS) as usize
-    }
-
-    /// The cells of the list.
-    const fn list_len(self) -> usize {
-        self.count * (self.cells() + 2) + self.cells()
-    }
+/// The cells that a bit for each processor of a cube takes.
+pub(super) const fn cells_of_cube(cubes: Cubes<'_>) -> usize {
+    cubes.volume.div_ceil(u64::BITS) as usize
 }

@@ -45,9 +45,9 @@ pub(crate) use any::check;
 pub use facts::{Facts, FindsAgain, Recognizes};
 pub use foresight::Candidate;
 pub use kind::{Contiguity, PageOrder, StrategyForm, StrategyInfo, StrategyKind};
-pub(crate) use memory::Cubes as MachineCubes;
 pub(crate) use memory::{list_of_cubes, scratch_and_list};
 pub use serves::Serves;
+pub(crate) use site::Purpose;
 pub use site::Site;
 pub use text::StrategyTextError;
 pub(crate) use workspace::Workspace;
@@ -96,10 +96,10 @@ pub trait Strategy {
     /// at [`OccupancyEvent::SuppositionEnded`].
     fn propose(&mut self, site: &Site<'_>, request: &Request, draft: &mut Draft<'_, '_>) -> bool;
 
-    /// The boxes in which it looks for a slice of the request, if it surely finds one wherever such
-    /// a box is free and may begin, and gives nothing else. Calls `visit` with each of them: its
-    /// sides by dimension, and at multiples of what it begins. Returns whether that is so; without
-    /// it no search for the slices of a gang can say that there are no places.
+    /// Calls `visit` with each box in which the strategy looks for a slice of the request. Returns
+    /// whether the strategy surely finds a slice wherever such a box is free and may begin, and
+    /// gives no other slices. If it returns false, no search for the slices of a gang can say that
+    /// there are no places.
     fn each_box(&self, _grid: &Grid, _request: &Request, _visit: &mut dyn FnMut(BoxForm)) -> bool {
         false
     }

@@ -232,7 +232,7 @@ pub(super) fn place(
 ) -> Option<Block> {
     let grid = site.grid();
     let size = size(grid, request.processors)?;
-    let knows_ends = choice == Choice::NearestEnd && !site.is_question;
+    let knows_ends = choice == Choice::NearestEnd && !site.is_question();
     let outlook = site.outlook(draft).filter(|_| knows_ends);
     let both = outlook.zip(request.estimate);
     let difference = |buddy: Block| -> Option<Ticks> {
@@ -281,7 +281,7 @@ pub(super) fn place(
         if is_better {
             best = Some(((idle_parents, difference), block));
         }
-        if site.is_question || idle_parents == 0 && both.is_none() {
+        if site.is_question() || idle_parents == 0 && both.is_none() {
             break;
         }
     }

@@ -153,10 +153,10 @@ pub(super) fn propose(
     if request.processors > site.occupancy.free() {
         return false;
     }
-    if site.is_question || site.is_supposed() && !site.is_of_gang {
-        draw(&mut draws.clone(), site.occupancy, request, draft)
-    } else {
+    if site.may_be_granted() {
         draw(draws, site.occupancy, request, draft)
+    } else {
+        draw(&mut draws.clone(), site.occupancy, request, draft)
     }
 }
 

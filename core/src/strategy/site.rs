@@ -1,9 +1,13 @@
 //! Where a strategy looks for a place: [`Site`].
 
+use super::Strategy;
 use crate::draft::Draft;
+use crate::error::Refusal;
 use crate::grid::Grid;
 use crate::occupancy::Occupancy;
 use crate::outlook::{Outlook, Placing};
+use crate::pool::Chain;
+use crate::request::Request;
 
 /// Where a strategy looks for a place, and what the answer is for.
 #[derive(Clone, Copy, Debug)]
@@ -11,68 +15,71 @@ use crate::outlook::{Outlook, Placing};
 pub struct Site<'a> {
     /// The occupancy in which the place must be free: the machine's or a supposed one.
     pub occupancy: &'a Occupancy<'a>,
-    /// Whether only the answer counts, yes or no: the caller discards the draft.
-    pub is_question: bool,
-    /// Whether the occupancy is supposed only because earlier slices of the same gang are in it:
-    /// then what is found may be granted.
-    pub(crate) is_of_gang: bool,
-    known: Option<Known<'a>>,
+    /// The machine's occupancy.
+    machine: &'a Occupancy<'a>,
+    purpose: Purpose<'a, 'a>,
 }
 
-/// What an [`Outlook`] shows, without the blocks.
+/// What the answer of a strategy is for.
 #[derive(Clone, Copy, Debug)]
-struct Known<'a> {
-    /// The machine's occupancy.
-    occupancy: &'a Occupancy<'a>,
-    placing: Option<Placing<'a, 'a>>,
+pub(crate) enum Purpose<'a, 'm> {
+    /// Only the answer counts, yes or no.
+    Question,
+    /// A place, for a reservation or where blocks were given back.
+    Place,
+    /// A slice of a gang that is to be granted, where earlier slices are busy.
+    Slice,
+    /// A grant, to this job of a controller. An allocator has no jobs.
+    Grant(Option<Placing<'a, 'm>>),
 }
 
 impl<'a> Site<'a> {
-    /// A site in this occupancy. Nothing is known about jobs.
-    pub(crate) const fn new(occupancy: &'a Occupancy<'a>) -> Self {
-        Site {
-            occupancy,
-            is_question: false,
-            is_of_gang: false,
-            known: None,
-        }
-    }
-
-    /// The site for a question: only the answer counts.
-    pub(crate) const fn asking(self) -> Self {
-        Site {
-            is_question: true,
-            ..self
-        }
-    }
-
-    /// The site for a slice of a gang that is to be granted.
-    pub(crate) const fn of_gang(self) -> Self {
-        Site {
-            is_of_gang: true,
-            ..self
-        }
-    }
-
-    /// The site with an outlook on the jobs of the machine.
-    pub(crate) const fn seeing(
-        self,
+    /// A site in this occupancy.
+    #[inline]
+    pub(crate) const fn new(
+        occupancy: &'a Occupancy<'a>,
         machine: &'a Occupancy<'a>,
-        placing: Option<Placing<'a, 'a>>,
+        purpose: Purpose<'a, 'a>,
     ) -> Self {
         Site {
-            known: Some(Known {
-                occupancy: machine,
-                placing,
-            }),
-            ..self
+            occupancy,
+            machine,
+            purpose,
         }
+    }
+
+    /// Lets a strategy look here for a place for one slice. Strategies are asked nowhere else.
+    ///
+    /// # Errors
+    ///
+    /// `Fragmented` if there is no place, `TableFull` if there is no room for its blocks.
+    #[inline(always)]
+    pub(crate) fn ask(
+        &self,
+        strategy: &mut impl Strategy,
+        request: &Request,
+        mut draft: Draft<'_, '_>,
+    ) -> Result<Chain, Refusal> {
+        let found = strategy.propose(self, request, &mut draft);
+        draft.finish(found)
     }
 
     /// The machine.
     #[inline]
     pub const fn grid(&self) -> &'a Grid {
         self.occupancy.grid()
+    }
+
+    /// Whether only the answer counts, yes or no: the caller discards the draft.
+    #[inline]
+    pub const fn is_question(&self) -> bool {
+        matches!(self.purpose, Purpose::Question)
+    }
+
+    /// Whether what is found may be granted to a job.
+    #[inline]
+    pub(crate) const fn may_be_granted(&self) -> bool {
+        matches!(self.purpose, Purpose::Slice | Purpose::Grant(_))
     }
 
     /// Whether the occupancy is a supposed one: blocks of running jobs may be free in it, and free
@@ -82,14 +89,16 @@ impl<'a> Site<'a> {
         self.occupancy.is_supposed()
     }
 
-    /// What is known about the other jobs. `None` where a reservation or an answer is all that the
-    /// caller wants.
+    /// What is known about the other jobs. `None` unless the place is to be granted
+    /// now, and for the slices of a gang.
     #[inline]
     pub fn outlook<'o>(&self, draft: &'o Draft<'_, '_>) -> Option<Outlook<'o, 'o>>
     where
         'a: 'o,
     {
-        let Known { occupancy, placing } = self.known?;
-        Some(Outlook::new(draft.pool(), occupancy, placing))
+        let Purpose::Grant(placing) = self.purpose else {
+            return None;
+        };
+        Some(Outlook::new(draft.pool(), self.machine, placing))
     }
 }

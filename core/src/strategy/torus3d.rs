@@ -78,11 +78,8 @@ pub(super) fn volume(
     machine: Option<&Description>,
 ) -> Result<u32, Refusal> {
     let wanted = request.processors;
-    if placements(machine).iter().any(|of| of.volume() == wanted) {
-        Ok(wanted)
-    } else {
-        Err(Refusal::NeverFits)
-    }
+    let fits = placements(machine).iter().any(|of| of.volume() == wanted);
+    fits.then_some(wanted).ok_or(Refusal::NeverFits)
 }
 
 /// The anchor that breaks the fewest larger placements.

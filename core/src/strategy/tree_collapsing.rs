@@ -177,11 +177,8 @@ pub(super) fn of_other(
 pub(super) fn whole_dimensions(request: &Request, grid: &Grid) -> Result<u32, Refusal> {
     let demand = of_extents(request.shape, grid)?;
     let radices = radices(grid, request.shape, Orders::All);
-    if radices.iter().all(|&radix| radix == grid.side(0)) {
-        Ok(demand)
-    } else {
-        Err(Refusal::ExtentBelowSide)
-    }
+    let fits = radices.iter().all(|&radix| radix == grid.side(0));
+    fits.then_some(demand).ok_or(Refusal::ExtentBelowSide)
 }
 
 /// The requested radices.

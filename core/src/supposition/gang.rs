@@ -16,8 +16,8 @@
 //!    After [`STEPS_MAX`] steps the search gives up.
 //!
 //! Slices that tolerate faulty processors have some in the second and the third step only after
-//! both have failed without ([`Supposition::with_faulty`]). Such a set of places is the first one,
-//! not that with the fewest of them.
+//! both have failed without ([`Supposition::place_with_faulty`]). Such a set of places is the first
+//! one, not that with the fewest of them.
 //!
 //! Without wrapping links a free processor that no place begins at or covers, once the search has
 //! passed it, stays free. With more of them than the gang leaves free the search turns back.
@@ -45,7 +45,7 @@ use crate::node::NodeId;
 use crate::occupancy::Occupancy;
 use crate::pool::{Chain, NONE};
 use crate::request::Request;
-use crate::strategy::{BoxForm, Site, Strategy, demand_on};
+use crate::strategy::{BoxForm, Purpose, Strategy, demand_on};
 use crate::tolerance::Tolerance;
 
 /// The most slices for which sets of places are searched.
@@ -67,45 +67,43 @@ struct Placed {
 }
 
 impl<S: Strategy> Supposition<'_, '_, S> {
-    /// Why a gang whose demand is free gets no places here. `None` if it does.
-    pub(crate) fn refusal_of_gang(&mut self, request: &Request) -> Option<Refusal> {
-        self.gang(request, false, false)
-            .map(|blocks| self.pool.free(blocks))
-            .err()
-    }
-
-    /// The blocks of a gang whose demand is free, slice by slice. They are not occupied here. A
-    /// strategy may draw at random only for a gang that is to be granted. If `with_faulty` is true,
-    /// a slice that has no place without faulty processors may have as many as it tolerates.
+    /// The blocks of a gang whose demand is free, slice by slice. They are not occupied here.
+    /// If `with_faulty` is true, a slice that has no place without faulty processors may have as
+    /// many as it tolerates.
     ///
     /// # Errors
     ///
     /// `Fragmented` if no slice has a place; `GangIncomplete`, `NotSearchedToTheEnd`, `TableFull`.
     // The board has one copy.
     #[inline(never)]
-    pub(crate) fn gang(
+    pub(super) fn gang(
         &mut self,
         request: &Request,
-        is_to_be_granted: bool,
+        purpose: Purpose<'_, '_>,
         with_faulty: bool,
     ) -> Result<Chain, Refusal> {
-        let unheld = (Tolerance::BUILT && with_faulty).then(|| self.unheld.clone());
+        let with_faulty = Tolerance::BUILT && with_faulty;
+        // A question needs places, too: later slices stand where the earlier ones leave room.
+        let purpose = if let Purpose::Grant(_) = purpose {
+            Purpose::Slice
+        } else {
+            Purpose::Place
+        };
         let slice = request.one_slice();
         let demand = demand_on(self.strategy, self.supposed.grid(), &slice)?;
         let (mut blocks, mut placed) = ((Chain::EMPTY, NONE), 0);
         let mut refusal = None;
         while placed < request.slices() && refusal.is_none() {
-            let next = match self.next_slice(&slice, demand, is_to_be_granted) {
-                Err(Refusal::Fragmented) if unheld.is_some() => {
-                    self.slice_with_faulty(&slice, demand, is_to_be_granted)
+            let next = match self.next_slice(&slice, demand, purpose) {
+                Err(Refusal::Fragmented) if with_faulty => {
+                    self.slice_with_faulty(&slice, demand, purpose)
                 }
                 next => next,
             };
             match next {
                 Ok(more) => {
                     for block in self.pool.iter(more) {
-                        self.supposed.occupy(block);
-                        self.unheld.remove_in(self.supposed.grid(), block);
+                        self.unheld.occupy(self.supposed, block);
                         self.poll();
                     }
                     blocks = self.pool.join(blocks, more);
@@ -114,30 +112,23 @@ impl<S: Strategy> Supposition<'_, '_, S> {
                 Err(reason) => refusal = Some(reason),
             }
         }
-        self.end();
         for block in self.pool.iter(blocks.0) {
-            if unheld.is_some() {
-                self.supposed.vacate(self.occupancy, block);
+            if with_faulty {
+                self.unheld.vacate(self.supposed, self.occupancy, block);
             } else {
                 self.supposed.leave(block);
             }
             self.poll();
-        }
-        let is_with_faulty = unheld.is_some();
-        if let Some(unheld) = unheld {
-            self.unheld = unheld;
         }
         let Some(refusal) = refusal else {
             return Ok(blocks.0);
         };
         self.pool.free(blocks.0);
         match refusal {
-            Refusal::Fragmented if placed > 0 => {
-                self.pack(&slice, request.slices(), is_with_faulty)
-            }
+            Refusal::Fragmented if placed > 0 => self.pack(&slice, request.slices(), with_faulty),
             // There may be no places either.
             Refusal::TableFull => {
-                let blocks = self.pack(&slice, request.slices(), is_with_faulty);
+                let blocks = self.pack(&slice, request.slices(), with_faulty);
                 blocks.map_err(|refusal| match refusal {
                     Refusal::NotSearchedToTheEnd => Refusal::TableFull,
                     other => other,
@@ -147,24 +138,18 @@ impl<S: Strategy> Supposition<'_, '_, S> {
         }
     }
 
-    /// The blocks of one more slice.
+    /// The blocks of one more slice. Earlier ones may have taken more than the least.
+    #[inline(always)]
     pub(super) fn next_slice(
         &mut self,
         slice: &Request,
         demand: u32,
-        is_to_be_granted: bool,
+        purpose: Purpose<'_, '_>,
     ) -> Result<Chain, Refusal> {
-        // Earlier slices may have taken more than the least.
         if demand > self.free() {
             return Err(Refusal::Fragmented);
         }
-        let mut draft = Draft::new(self.pool, self.pause.as_ref(), self.occupancy);
-        let mut site = Site::new(self.supposed);
-        if is_to_be_granted {
-            site = site.of_gang();
-        }
-        let found = self.strategy.propose(&site, slice, &mut draft);
-        draft.finish(found)
+        self.slice(slice, purpose)
     }
 
     /// Searches sets of places for this many slices, whose processors are free, but for the faulty
@@ -180,10 +165,10 @@ impl<S: Strategy> Supposition<'_, '_, S> {
             return Err(Refusal::NotSearchedToTheEnd);
         }
         let mut stack = Vec::<Placed, SLICES_MAX>::new();
-        let (unheld, tolerated) = if Tolerance::BUILT && with_faulty {
+        let (unheld, tolerated) = if with_faulty {
             (self.unheld.clone(), Some(slice.tolerated()))
         } else {
-            (Unheld::UNKNOWN, None)
+            (Unheld::NONE, None)
         };
         for unit in unheld.units(&grid) {
             self.supposed.leave(unit);

@@ -42,7 +42,7 @@ use crate::node::NodeId;
 use crate::occupancy::Occupancy;
 use crate::pool::Chain;
 use crate::request::Request;
-use crate::strategy::{FindsAgain, Strategy};
+use crate::strategy::{FindsAgain, Purpose, Strategy};
 use crate::tolerance::Tolerance;
 
 /// The most faulty processors that are supposed to work, in turn.
@@ -52,9 +52,9 @@ const UNHELD_MAX: usize = 32;
 const SEARCHES_MAX: u32 = 256;
 
 /// The faulty processors that nobody holds and that are not absent, in the order of their numbers.
-/// They are known where a request may have some of them.
+/// Where a request tolerates none, they need not be known.
 #[derive(Clone, Debug)]
-pub(crate) struct Unheld([Option<List>; Tolerance::BUILT as usize]);
+pub(crate) struct Unheld([List; Tolerance::BUILT as usize]);
 
 #[derive(Clone, Debug)]
 struct List {
@@ -63,40 +63,27 @@ struct List {
 }
 
 impl Unheld {
-    /// Nothing is known of faulty processors, and no request has any.
-    pub(crate) const UNKNOWN: Unheld = Unheld([const { None }; Tolerance::BUILT as usize]);
-
-    /// There are none so far.
-    pub(crate) fn none() -> Unheld {
-        let none = List {
+    /// None.
+    pub(crate) const NONE: Unheld = {
+        const NONE: List = List {
             nodes: Vec::new(),
             is_any_left_out: false,
         };
-        let mut unheld = Unheld::UNKNOWN;
-        if let Some(list) = unheld.0.first_mut() {
-            *list = Some(none);
-        }
-        unheld
-    }
-
-    fn list(&mut self) -> Option<&mut List> {
-        self.0.first_mut()?.as_mut()
-    }
+        Unheld([NONE; Tolerance::BUILT as usize])
+    };
 
     /// The processors.
-    pub(crate) fn nodes(&self) -> &[NodeId] {
-        let list = self.0.first().and_then(Option::as_ref);
-        list.map_or(&[], |list| &list.nodes)
+    fn nodes(&self) -> &[NodeId] {
+        self.0.first().map_or(&[], |list| &list.nodes)
     }
 
     /// Whether there are more than those that are known.
     fn is_any_left_out(&self) -> bool {
-        let list = self.0.first().and_then(Option::as_ref);
-        list.is_some_and(|list| list.is_any_left_out)
+        self.0.first().is_some_and(|list| list.is_any_left_out)
     }
 
     /// Each as a block.
-    pub(super) fn units(&self, grid: &Grid) -> impl Iterator<Item = Block> {
+    pub(crate) fn units(&self, grid: &Grid) -> impl Iterator<Item = Block> {
         self.nodes().iter().filter_map(|&node| grid.unit(node))
     }
 
@@ -122,7 +109,7 @@ impl Unheld {
 
     /// Nobody holds this faulty processor.
     pub(crate) fn add(&mut self, mut node: NodeId) {
-        let Some(list) = self.list() else {
+        let Some(list) = self.0.first_mut() else {
             return;
         };
         if list.nodes.contains(&node) {
@@ -136,9 +123,15 @@ impl Unheld {
         list.is_any_left_out |= list.nodes.push(node).is_err();
     }
 
-    /// Adds the faulty processors of a block that was given back.
-    pub(super) fn add_in(&mut self, occupancy: &Occupancy<'_>, block: Block) {
-        if self.list().is_some() && occupancy.faulty_in(block) > 0 {
+    /// A block whose processors are all busy was given back. Its faulty ones stay busy.
+    pub(super) fn vacate(
+        &mut self,
+        supposed: &mut Occupancy<'_>,
+        occupancy: &Occupancy<'_>,
+        block: Block,
+    ) {
+        supposed.vacate(occupancy, block);
+        if Tolerance::BUILT && occupancy.faulty_in(block) > 0 {
             let nodes = occupancy.faulty_nodes();
             nodes
                 .filter(|&node| occupancy.grid().holds(block, node))
@@ -147,8 +140,10 @@ impl Unheld {
     }
 
     /// Somebody holds this block.
-    pub(crate) fn remove_in(&mut self, grid: &Grid, block: Block) {
-        if let Some(list) = self.list() {
+    pub(crate) fn occupy(&mut self, supposed: &mut Occupancy<'_>, block: Block) {
+        supposed.occupy(block);
+        if let Some(list) = self.0.first_mut() {
+            let grid = supposed.grid();
             list.nodes.retain(|&node| !grid.holds(block, node));
         }
     }
@@ -163,12 +158,12 @@ impl<S: Strategy> Supposition<'_, '_, S> {
     /// `TooFewFree`, `Fragmented`, `GangIncomplete`, `NotSearchedToTheEnd`, `TableFull`.
     // The board has one copy.
     #[inline(never)]
-    pub(crate) fn with_faulty(
+    pub(crate) fn place_with_faulty(
         &mut self,
         request: &Request,
         demand: u32,
         refusal: Refusal,
-        is_to_be_granted: bool,
+        purpose: Purpose<'_, '_>,
     ) -> Result<Chain, Refusal> {
         let usable = self.unheld.usable(request);
         if usable == 0 || refusal == Refusal::TableFull {
@@ -177,10 +172,11 @@ impl<S: Strategy> Supposition<'_, '_, S> {
         if demand > self.free().saturating_add(usable) {
             return Err(Refusal::TooFewFree);
         }
-        if request.is_gang() {
-            return self.gang(request, is_to_be_granted, true);
-        }
-        let blocks = self.slice_with_faulty(request, demand, is_to_be_granted);
+        let blocks = if request.is_gang() {
+            self.gang(request, purpose, true)
+        } else {
+            self.slice_with_faulty(request, demand, purpose)
+        };
         self.end();
         blocks
     }
@@ -195,7 +191,7 @@ impl<S: Strategy> Supposition<'_, '_, S> {
         &mut self,
         slice: &Request,
         demand: u32,
-        is_to_be_granted: bool,
+        purpose: Purpose<'_, '_>,
     ) -> Result<Chain, Refusal> {
         let unheld = self.unheld.clone();
         let nodes = unheld.nodes();
@@ -203,7 +199,7 @@ impl<S: Strategy> Supposition<'_, '_, S> {
         let is_monotone = self.strategy.facts().finds_again == FindsAgain::Monotone;
         if is_monotone && nodes.len() > 1 {
             let all = (1 << nodes.len()) - 1;
-            match self.where_work(nodes, all, slice, demand, false) {
+            match self.where_work(nodes, all, slice, demand, Purpose::Question) {
                 Ok(blocks) => self.pool.free(blocks),
                 Err(Refusal::TableFull) => {}
                 Err(_) => return Err(not_found),
@@ -219,7 +215,7 @@ impl<S: Strategy> Supposition<'_, '_, S> {
                     return Err(Refusal::NotSearchedToTheEnd);
                 }
                 searches += 1;
-                match self.where_work(nodes, chosen, slice, demand, is_to_be_granted) {
+                match self.where_work(nodes, chosen, slice, demand, purpose) {
                     Err(Refusal::Fragmented) => {}
                     other => return other,
                 }
@@ -236,7 +232,7 @@ impl<S: Strategy> Supposition<'_, '_, S> {
         chosen: u64,
         slice: &Request,
         demand: u32,
-        is_to_be_granted: bool,
+        purpose: Purpose<'_, '_>,
     ) -> Result<Chain, Refusal> {
         self.poll();
         let grid = *self.supposed.grid();
@@ -246,7 +242,7 @@ impl<S: Strategy> Supposition<'_, '_, S> {
         for unit in units.clone() {
             self.supposed.leave(unit);
         }
-        let blocks = self.next_slice(slice, demand, is_to_be_granted);
+        let blocks = self.next_slice(slice, demand, purpose);
         for unit in units {
             self.supposed.occupy(unit);
         }

@@ -155,6 +155,9 @@ fn event(event: &Event) -> Check {
                 format!("fewer misses of job {job} than its {attempts} attempts")
             })
         }
+        EventKind::Preempted { by } => expect(by != job && processors > 0, || {
+            format!("another job that took processors of job {job}")
+        }),
         EventKind::LeaseEnded => Ok(()),
     }
 }
@@ -218,6 +221,10 @@ const fn may_be_refused(change: &Change, error: Error) -> bool {
         Change::Replace { .. } => matches!(
             error,
             Error::UnknownJob | Error::NothingToReplace | Error::Refused(_)
+        ),
+        Change::Preempt { .. } => matches!(
+            error,
+            Error::UnknownJob | Error::NotWaiting | Error::NoVictim { .. } | Error::Refused(_)
         ),
         // `Reset`.
         _ => false,

@@ -2,8 +2,10 @@
 
 use meshalloc::{
     Block, Change, Configuration, Controller, Cube, Error, Event, EventKind, Grid, JobId, Mesh,
-    Outcome, Request, SchedulerKind, Shape, Storage, StrategyKind,
+    Outcome, Request, SchedulerKind, Shape, Storage, StrategyKind, Victims,
 };
+
+use crate::line::Random;
 
 /// The jobs a [`Board`] has room for.
 pub(crate) const JOBS: usize = 24;
@@ -55,6 +57,14 @@ pub(crate) fn release(job: u32) -> Change {
     Change::Release { job: JobId(job) }
 }
 
+/// A job is to preempt up to two others.
+pub(crate) fn preempt(random: &mut Random) -> Change {
+    let [job, victim, other] = [(); 3].map(|()| JobId(random.below(12) as u32));
+    let victims = [victim, other];
+    let victims = Victims::new(&victims[..random.below(3)]).expect("at most 2");
+    Change::Preempt { job, victims }
+}
+
 /// What a change led to.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Led {
@@ -67,7 +77,7 @@ impl Led {
     /// The jobs that were granted, each with its blocks.
     pub(crate) fn grants(&self) -> Vec<(JobId, &[Block])> {
         let grants = self.events.iter();
-        let grants = grants.filter(|(event, _)| event.what != EventKind::LeaseEnded);
+        let grants = grants.filter(|(event, _)| matches!(event.what, EventKind::Granted { .. }));
         grants
             .map(|(event, blocks)| (event.job, &blocks[..]))
             .collect()
@@ -82,7 +92,7 @@ pub(crate) fn handle(controller: &mut Controller<'_>, change: &Change, now: u64)
     let events = view.events_since(known).map(|event| {
         let blocks = match event.what {
             EventKind::Granted { .. } => view.blocks(event.job).collect(),
-            EventKind::LeaseEnded => Vec::new(),
+            _ => Vec::new(),
         };
         (event, blocks)
     });

@@ -9,7 +9,7 @@ use meshalloc::message::{
 use meshalloc::{
     Answer, Block, Capacity, Change, Class, Configuration, Counts, Error, Event, EventKind,
     FaultReport, Flags, Grid, JobId, JobState, MESH_SIDE_MAX, NodeId, Outcome, PageOrder, Query,
-    Request, SchedulerKind, Slices, Statistics, StrategyKind, Tolerance,
+    Request, SchedulerKind, Slices, Statistics, StrategyKind, Tolerance, VICTIMS_MAX, Victims,
 };
 use meshalloc_firmware::protocol::{
     BUILD_BYTES_MAX, EVENTS_MAX, SCHEDULERS_MAX, SOFTWARE_BYTES_MAX, STRATEGIES_MAX,
@@ -76,6 +76,10 @@ pub(crate) fn longest_client_messages() -> Vec<ClientMessage> {
         }),
         Change::Release { job },
         Change::Replace { job },
+        Change::Preempt {
+            job,
+            victims: Victims::new(&[job; VICTIMS_MAX]).expect("at most so many"),
+        },
         Change::MarkFaulty {
             block: longest_block(),
         },

@@ -4,14 +4,14 @@ use std::cell::Cell;
 use std::num::NonZeroU64;
 
 use meshalloc::{
-    Answer, Change, Configuration, Error, Flags, JobId, Outcome, Pauses, Query, Refusal, Request,
-    SchedulerKind, Storage, StrategyKind, Submesh,
+    Answer, Change, Class, Configuration, Error, Flags, JobId, Outcome, Pauses, Query, Refusal,
+    Request, SchedulerKind, Storage, StrategyKind, Submesh,
 };
 use meshalloc_firmware::journal::memory::MemoryFlash;
 use meshalloc_firmware::protocol::Origin;
 use meshalloc_firmware::{ClientMessage, ServerMessage};
 
-use crate::board::{Board, configuration, release, submit};
+use crate::board::{Board, configuration, preempt, release, submit};
 use crate::life::{DONE, Life, REGIONS, first_fit, lease, never_waits, renew};
 use crate::line::Random;
 use crate::session::SCHEDULERS;
@@ -336,8 +336,10 @@ fn some_command(random: &mut Random) -> Change {
     } else {
         request
     };
+    let class = Class::new(random.below(3) as u64, random.once_in(2));
+    let request = request.with_class(class.expect("this build has priorities"));
     let ticks = random.below(300) as u64;
-    match random.below(22) {
+    match random.below(24) {
         0..8 => Change::submit(job, request),
         8..10 => Change::Submit {
             job,
@@ -353,6 +355,7 @@ fn some_command(random: &mut Random) -> Change {
         17 => Change::MarkFaulty { block },
         18 => Change::ClearFaulty { block },
         19 | 20 => Change::Replace { job },
+        21 | 22 => preempt(random),
         _ => Change::Configure(first_fit()),
     }
 }

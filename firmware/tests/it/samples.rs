@@ -10,7 +10,7 @@ use meshalloc::{
     Answer, Block, Capacity, Change, Class, Configuration, ConfigureError, Counts, CurveFit,
     CurveLine, DIMENSIONS_MAX, Error, Event, EventKind, FaultReport, Flags, JobId, JobState,
     NodeId, Outcome, PageOrder, Query, Reason, Refusal, Request, SchedulerKind, Serves, Shape,
-    Slices, Statistics, StrategyKind, Submesh, Tolerance,
+    Slices, Statistics, StrategyKind, Submesh, Tolerance, Victims,
 };
 use meshalloc_firmware::frame::CLIENT_FRAME_MAX;
 use meshalloc_firmware::protocol::EVENTS_MAX;
@@ -145,6 +145,13 @@ pub(crate) fn client_messages() -> Vec<(String, ClientMessage)> {
         ),
         ("end lease", command(Change::EndLease { job })),
         ("replace", command(Change::Replace { job })),
+        (
+            "preempt jobs 7 and 8",
+            command(Change::Preempt {
+                job,
+                victims: Victims::new(&[JobId(7), JobId(8)]).expect("at most 8"),
+            }),
+        ),
         (
             "submit with an estimate",
             command(Change::submit(job, request(&[4, 3]).with_estimate(300))),
@@ -306,7 +313,11 @@ pub(crate) fn server_messages() -> Vec<(String, ServerMessage)> {
         ("none", none_since(7)),
         ("one, and more jobs to try", events(1, 8, 3)),
         ("as many as there can be", events(EVENTS_MAX, 300, 0)),
-        ("the end of a lease", lease_ended()),
+        ("the end of a lease", ended(EventKind::LeaseEnded)),
+        (
+            "a job is preempted",
+            ended(EventKind::Preempted { by: JobId(301) }),
+        ),
     ] {
         messages.push((format!("events: {name}"), ServerMessage::Events(events)));
     }
@@ -530,13 +541,14 @@ fn events(count: usize, latest: u64, left: u32) -> Events {
     }
 }
 
-fn lease_ended() -> Events {
+/// An event that is not a grant.
+fn ended(what: EventKind) -> Events {
     let event = Event {
         number: 8,
         job: JobId(300),
         at: 1_000_000,
         processors: 12,
-        what: EventKind::LeaseEnded,
+        what,
     };
     Events {
         list: Bounded::from_slice(&[event]).expect("1 event fits"),
@@ -587,6 +599,8 @@ fn errors() -> Vec<Error> {
         },
         Error::NotLegal { nearest: [None; 2] },
         Error::NothingToReplace,
+        Error::NotWaiting,
+        Error::NoVictim { job: JobId(7) },
     ]);
     errors
 }

@@ -12,8 +12,8 @@ use meshalloc::{
 use meshalloc_firmware::{BUILD, Client, ClientError, PROTOCOL_VERSION, SOFTWARE, Server};
 
 use crate::board::{
-    Board, JOBS, Led, at_reset, configuration, grid, handle, on, on_cube, release, request, submit,
-    submit_shape,
+    Board, JOBS, Led, at_reset, configuration, grid, handle, on, on_cube, preempt, release,
+    request, submit, submit_shape,
 };
 use crate::line::{Faults, MemoryLine, OPTIONS, Random, call};
 
@@ -196,7 +196,8 @@ fn commands(random: &mut Random, count: usize, kind: Kind) -> Vec<Command> {
                     ticks: NonZeroU64::new(random.below(200) as u64),
                 },
                 53 => Change::EndLease { job: JobId(job) },
-                54..=57 => Change::Replace { job: JobId(job) },
+                54 | 55 => Change::Replace { job: JobId(job) },
+                56..=60 => preempt(random),
                 _ => Change::submit(JobId(job), some_request(random, kind)),
             })
         })
@@ -275,9 +276,9 @@ fn compare(seed: u64, faults: Faults, count: usize, kind: Kind) -> Seen {
             .map(|event| event.job)
             .collect();
         seen.leases_ended += gone.len();
-        over_line
-            .events
-            .retain(|(event, _)| event.what == EventKind::LeaseEnded || !gone.contains(&event.job));
+        over_line.events.retain(|(event, _)| {
+            !matches!(event.what, EventKind::Granted { .. }) || !gone.contains(&event.job)
+        });
         assert_eq!(over_line, in_process, "{context}");
         for (_, blocks) in over_line.grants() {
             seen.grants += 1;

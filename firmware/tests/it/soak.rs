@@ -226,6 +226,7 @@ impl Soak {
             self.happened().events += 1;
             match event.what {
                 Happening::LeaseEnded => self.take_end(at, event.job),
+                Happening::Preempted { .. } => panic!("no client preempts a job"),
                 Happening::Granted { .. } => {
                     assert!(
                         self.seen[at].insert(event.job.0),

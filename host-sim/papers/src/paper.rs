@@ -234,7 +234,8 @@ impl File {
         if self.axes.values().any(|axis| axis.varies(key)) {
             let name = &self.name;
             return Err(format!(
-                "the figures of {name} are over values of `{key}` (expected another setting)"
+                "some figures of {name} have values of `{key}` on an axis (expected a setting that no \
+                 figure varies)"
             ));
         }
         self.over.insert(key.to_owned(), value.to_owned());

@@ -32,6 +32,16 @@ impl Mark {
         Mark::Unestimated,
     ];
 
+    /// Its name.
+    const fn name(self) -> &'static str {
+        match self {
+            Mark::Grows => "grows",
+            Mark::Saturated => "saturated",
+            Mark::Partial => "partial",
+            Mark::Unestimated => "unestimated",
+        }
+    }
+
     /// Whether the mean of this metric has it.
     pub fn is_on(self, result: &StrategyResult, metric: Metric) -> bool {
         match self {
@@ -41,6 +51,17 @@ impl Mark {
             Mark::Unestimated => result.without_estimate > 0.0 && metric.depends_on_length(),
         }
     }
+}
+
+/// The state of a strategy's mean of a metric, for tables of programs: `saturated`, the first
+/// [mark](Mark) that it has, or nothing.
+pub fn state(result: &StrategyResult, metric: Metric) -> &'static str {
+    if is_hidden(result, metric) {
+        return Mark::Saturated.name();
+    }
+    let mut marks = Mark::ALL.into_iter();
+    let mark = marks.find(|mark| mark.is_on(result, metric));
+    mark.map_or("", Mark::name)
 }
 
 /// Whether the mean of this metric still grows with the length of the run.
@@ -77,9 +98,9 @@ pub struct MetricSummary {
     /// The mean; `null` if a synthetic workload saturates the strategy, so that the mean depends on
     /// the length of the run.
     mean: Option<f64>,
-    /// Lower end of the 95 % confidence interval: Student's t; for waiting and what grows with it
-    /// on the logarithm of the mean, with arms 1 + 1/n times as long, n being the number of
-    /// replications; `null` with a single one. For a resampled log: Student's t with the standard
+    /// Lower end of the 95 % confidence interval: Student's t; that of a delay is computed on the
+    /// logarithm of the mean and widened by 1 + 1/n, n being the number of replications; `null`
+    /// with a single one. For a resampled log: Student's t with the standard
     /// deviation of the replications as standard error, which more replications do not narrow.
     low: Option<f64>,
     /// Upper end of this interval.

@@ -12,15 +12,19 @@ use meshalloc::{
 use crate::backend::{BackendError, Called};
 
 mod boxes;
+mod cheapest;
 mod departures;
 mod places;
 mod reason;
 mod twin;
+mod victims;
 
-pub use departures::{Departures, Earliest, TRIES_MAX};
+pub use cheapest::TRIES_MAX;
+pub use departures::{Departures, Earliest};
 pub use places::Room;
 pub(crate) use reason::may_fit;
 pub use reason::{Cause, Reason};
+pub use victims::{Preemption, Victim};
 
 /// Asks a controller, wherever it runs: [`Backend::query`](crate::backend::Backend::query), or a
 /// client of a board.

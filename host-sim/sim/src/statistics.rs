@@ -96,8 +96,8 @@ impl Sampling {
     pub const fn interval_meaning(self) -> &'static str {
         match self {
             Sampling::Independent => {
-                "± or [low, high]: 95 % confidence interval, Student's t; of waiting, and what\n\
-                 grows with it, on the log of the mean, with arms 1 + 1/runs times as long."
+                "± or [low, high]: 95 % confidence interval, Student's t. Those of delays are\n\
+                 computed on logarithms and widened by 1 + 1/runs."
             }
             Sampling::Resampled => {
                 "±: 95 % confidence interval, Student's t.\n\

@@ -94,9 +94,15 @@ impl Device<'_> {
                 blocks.any(|&block| machine.holds(block, node))
             };
             let faulty: Vec<_> = situation.faulty.iter().filter(is_held).collect();
+            let class = running.request.class;
             let mut text = format!(
-                "{job:>10}  runs   {asked:<12} {held:>6}  {}",
-                named.join(" ")
+                "{job:>10}  runs   {asked:<12} {held:>6}  {}{}",
+                named.join(" "),
+                if class.is_preemptible() {
+                    ", preemptible"
+                } else {
+                    ""
+                }
             );
             if !faulty.is_empty() {
                 text += &format!(", {} faulty", faulty.len());
@@ -107,7 +113,8 @@ impl Device<'_> {
             let faulty: Vec<_> = faulty.map(|at| machine.written(at).to_vec()).collect();
             let object = json!({
                 "job": job, "state": "runs", "request": asked.to_string(), "processors": held,
-                "granted_at": running.granted_at, "blocks": places, "faulty": faulty,
+                "granted_at": running.granted_at, "blocks": places, "priority": class.priority(),
+                "preemptible": class.is_preemptible(), "faulty": faulty,
             });
             rows.push((text, object));
         }

@@ -179,9 +179,8 @@ fn intervals(figures: &[Figure]) -> String {
     let mut kinds = Vec::new();
     if any(Sampling::Independent) {
         kinds.push(
-            "over independent replications: Student's t; of waiting and what grows with it on the \
-             logarithm of the mean, with arms 1 + 1/n times as long, n being the number of \
-             replications; those of differences are symmetric",
+            "over n independent replications: Student's t. Those of delays are computed on \
+             logarithms and widened by 1 + 1/n; those of differences are symmetric",
         );
     }
     if any(Sampling::Resampled) {

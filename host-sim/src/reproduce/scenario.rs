@@ -35,7 +35,10 @@ pub(super) fn text(
         };
         let grid = grid(&alone, length)?;
         let grid = grid.ok_or_else(|| {
-            format!("the settings of figure {number} of {paper} are no grid (expected another one)")
+            format!(
+                "figure {number} of {paper} is no grid of settings, so no scenario has it; \
+                 `reproduce {paper} --figure {number}` runs it"
+            )
         })?;
         let _ = write!(text, "\n# {}: {}\n", panel.heading, panel.parameters);
         for line in grid.lines() {

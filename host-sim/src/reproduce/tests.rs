@@ -57,7 +57,7 @@ fn other_values_of_settings_are_in_all_runs_and_in_the_command() {
     };
     assert!(cells.all(is_easy));
     for (set, part) in [
-        ("load=.3", "are over values of `load`"),
+        ("load=.3", "have values of `load` on an axis"),
         ("warmu=.3", "did you mean \"warmup\"?"),
         ("warmup=2", "expected a number from 0"),
     ] {

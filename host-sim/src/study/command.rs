@@ -163,7 +163,7 @@ impl StudyArgs {
             }
         }
         if let Some(incomplete) = measured.incomplete {
-            return Err(Failure::Incomplete(incomplete));
+            return Err(incomplete.behind_results());
         }
         let done = written.and(drawn.map(|_| ()));
         done.map_err(|failure| failure.after_results(&"--output"))

@@ -17,7 +17,7 @@ use crate::settings::Format;
 use crate::tables::{self, TimeChoice, refused_percent};
 use meshalloc_sim::experiment::{Experiment, Measure, StrategyResult};
 use meshalloc_sim::metrics::{Metric, Unit};
-use meshalloc_sim::results::{StrategySummary, grows, shown};
+use meshalloc_sim::results::{StrategySummary, grows, shown, state};
 use meshalloc_sim::scenario::{Form, Setting};
 use meshalloc_sim::statistics::Interval;
 use meshalloc_sim::wording::Number;
@@ -220,7 +220,8 @@ impl Study {
                     if count > 0 && metric.is_reproducible() || is_chosen {
                         let metric_name = [metric.name().to_owned()];
                         let cells = metric_name.into_iter().chain(ends(result, metric));
-                        writer.write_record(row().chain(cells).chain([count.to_string()]))?;
+                        let last = [count.to_string(), state(result, metric).to_owned()];
+                        writer.write_record(row().chain(cells).chain(last))?;
                     }
                 }
             }
@@ -370,7 +371,7 @@ pub(super) fn short(kind: StrategyKind) -> String {
 }
 
 /// The columns behind those of the settings with several values, and what they have.
-pub(crate) const COLUMNS: [(&str, &str); 6] = [
+pub(crate) const COLUMNS: [(&str, &str); 7] = [
     ("strategy", "Allocation strategy with its parameters."),
     (
         "metric",
@@ -389,6 +390,12 @@ pub(crate) const COLUMNS: [(&str, &str); 6] = [
     (
         "replications",
         "The number of replications that had something to measure.",
+    ),
+    (
+        "state",
+        "Why the mean says less than it seems to: `saturated`, `grows` (with the length of the \
+         run), `partial` (over less than 99 % of the jobs) or `unestimated` (some jobs have no \
+         estimate); else empty.",
     ),
 ];
 

@@ -63,7 +63,7 @@ fn a_session_from_the_first_job_to_the_reset() {
         jobs[2],
         json!({
             "job": 3, "state": "waits", "request": "2x2", "ahead": 1,
-            "submitted": jobs[2]["submitted"],
+            "submitted": jobs[2]["submitted"], "priority": 0,
         })
     );
     assert_eq!(
@@ -138,7 +138,7 @@ fn a_gang_waits_for_places_of_all_its_slices() {
 
 #[test]
 fn an_urgent_job_goes_first() {
-    let session = Session::new(19);
+    let session = Session::new(10);
     session.says("configure 8x8 --strategy ff --scheduler fcfs");
     session.says("submit 1 8x8");
     assert_eq!(
@@ -172,7 +172,7 @@ fn an_urgent_job_goes_first() {
     assert!(text.contains("0 ahead, priority 3600.0 s\n"), "{text}");
     assert!(text.ends_with("2 ahead\n"), "{text}");
     let why = session.says("why 2");
-    assert!(why.contains("2 jobs"), "{why}");
+    assert!(why.contains("tries 2 other jobs first"), "{why}");
     let released = session.says("release 1");
     assert!(released.contains("job 4 runs"), "{released}");
     assert!(released.contains("job 3 runs"), "{released}");
@@ -234,6 +234,80 @@ fn a_job_gets_other_processors() {
         none.stderr
             .contains("enough free processors, but fragmented"),
         "{none}"
+    );
+    session.says("reset");
+    session.board.join();
+}
+
+#[test]
+fn jobs_make_room_for_an_urgent_one() {
+    let session = Session::new(16);
+    session.says("configure 8x8");
+    session.says("submit 1 8x4");
+    session.says("submit 2 4x4 --preemptible");
+    session.says("submit 3 4x4");
+    session.says("submit 4 4x4 --priority 1h --preemptible");
+    let named = session.objects("preempt 4 --dry-run");
+    let [plan] = &named[..] else {
+        panic!("{named:?}");
+    };
+    assert_eq!(
+        (&plan["job"], &plan["least"], &plan["grace"]),
+        (&json!(4), &json!(true), &json!(null))
+    );
+    let victims = plan["victims"].as_array().unwrap();
+    let [victim] = &victims[..] else {
+        panic!("{victims:?}");
+    };
+    assert_eq!(
+        (&victim["job"], &victim["processors"], &victim["lost"]),
+        (&json!(2), &json!(16), &plan["lost"])
+    );
+    let done = session.says("preempt 4");
+    assert!(
+        done.starts_with("1 job makes room for job 4:\n  job 2: 16 processors for "),
+        "{done}"
+    );
+    assert!(
+        done.ends_with(
+            "\njob 2 waits again: its processors are for job 4\n\
+             job 4 runs on 16 processors: (<0, 4>, <3, 7>)\n"
+        ),
+        "{done}"
+    );
+    session.says("submit 5 8x8 --priority 2h");
+    for (command, error) in [
+        ("preempt 4", "the job runs already"),
+        ("preempt 99", "no job with this name waits or runs"),
+        (
+            "preempt 5",
+            "job 5 does not fit when all jobs that it may preempt have made room",
+        ),
+        (
+            "preempt 2",
+            "job 2 may preempt no running job: each is not preemptible, or has no lower priority",
+        ),
+    ] {
+        let ended = session.ended(command);
+        assert_eq!(ended.code, Some(2), "{ended}");
+        assert!(ended.stderr.contains(error), "{ended}");
+    }
+    session.says("submit 6 4x4 --priority 3h");
+    let began = std::time::Instant::now();
+    let done = session.objects("preempt 6 --grace 0.5");
+    assert!(began.elapsed().as_millis() >= 500);
+    let events: Vec<_> = done.iter().map(|it| (&it["job"], &it["event"])).collect();
+    let [plan, preempted, granted] = &events[..] else {
+        panic!("{done:?}");
+    };
+    assert_eq!((plan.0, &done[0]["grace"]), (&json!(6), &json!(0.5)));
+    assert_eq!(*preempted, (&json!(4), &json!("preempted")));
+    assert_eq!(done[1]["by"], json!(6));
+    assert_eq!(*granted, (&json!(6), &json!("granted")));
+    let jobs = session.says("jobs");
+    assert!(
+        jobs.contains("         4  waits  4x4                  1 ahead, priority 3600.0 s\n"),
+        "{jobs}"
     );
     session.says("reset");
     session.board.join();

@@ -43,7 +43,8 @@ fn an_interrupted_run_prints_the_replications_that_are_complete() {
     let line = "run --mesh 8x8 --jobs 200 --load .5 --strategy ff,naive --format json";
     let ended = interrupted(&format!("{line} --replications 1000000 --threads 1"));
     assert_eq!(ended.code, Some(130), "{ended}");
-    assert_eq!(ended.stderr, "error: interrupted\n");
+    let said = "error: interrupted; the results have only the replications that are complete\n";
+    assert_eq!(ended.stderr, said);
     let json: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
     assert_eq!(json["incomplete"], "interrupted");
     let count = json["results"][0]["replications"].as_u64().unwrap();

@@ -485,7 +485,7 @@ fn help_names_every_option_with_its_default() {
         "0    done",
         "1    ",
         "2    an invalid option or file",
-        "`replay -` has carried out the operations before an invalid line",
+        "`replay -` stops at an invalid line, after the operations before it",
         "130  after Ctrl-C",
     ] {
         assert!(help.contains(code), "{code} is missing in {help}");

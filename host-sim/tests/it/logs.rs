@@ -163,7 +163,7 @@ fn a_log_that_saturates_has_a_mean_that_is_marked() {
     let line = "run --log log.swf --mesh 4x4 --strategy ff --metrics waiting_delay --format csv";
     let table = host_sim_in(folder.path(), line).good();
     assert!(
-        table.ends_with("\nfirst-fit,waiting_delay,9850.5,,,1\n"),
+        table.ends_with("\nfirst-fit,waiting_delay,9850.5,,,1,saturated\n"),
         "{table}"
     );
 }

@@ -100,7 +100,7 @@ fn the_place_of_every_file_is_said() {
         ),
         (
             format!("run {SMALL} --replications 1 -o jobs.csv"),
-            "\njobs: jobs.csv\n",
+            "\njobs: jobs.csv (without the jobs before measuring begins, which --warmup 0 adds)\n",
         ),
     ] {
         let shown = host_sim_in(folder.path(), &line).good();

@@ -66,6 +66,24 @@ fn a_gang_waits_for_places_of_all_its_slices() {
     assert!(map.contains("46.9 % busy, 34 free"), "{map}");
 }
 
+/// Job 4 waits as if it were a line earlier, job 5 as if it were three lines earlier: each behind
+/// the job of that line.
+#[test]
+fn an_urgent_job_waits_before_others() {
+    let operations = "alloc 1 4x4\nalloc 2 4x4\nalloc 3 4x4\nalloc 4 4x4 priority=1\n\
+                      {\"op\":\"alloc\",\"id\":5,\"shape\":[4,4],\"priority\":3}\nfree 1\n";
+    let expected = r#"{"line":1,"op":"alloc","id":1,"granted":[{"x":0,"y":0,"w":4,"h":4}]}
+{"line":2,"op":"alloc","id":2,"waits":0,"reason":"too-few-free"}
+{"line":3,"op":"alloc","id":3,"waits":1,"reason":"not-its-turn"}
+{"line":4,"op":"alloc","id":4,"waits":2,"reason":"not-its-turn"}
+{"line":5,"op":"alloc","id":5,"waits":1,"reason":"not-its-turn"}
+{"line":6,"op":"free","id":1,"released":16}
+{"line":6,"op":"grant","id":2,"granted":[{"x":0,"y":0,"w":4,"h":4}]}
+"#;
+    let options = "--mesh 4x4 --strategy ff --scheduler fcfs";
+    assert_eq!(replay(options, operations).good(), expected);
+}
+
 /// First come, first served: 3 would fit beside 1, but 2 is before it.
 #[test]
 fn with_a_scheduler_jobs_wait_and_are_granted_later() {
@@ -281,14 +299,14 @@ fn nothing_of_a_file_with_a_line_that_cannot_be_read_is_carried_out() {
             "alloc 1",
             &[
                 "missing field `shape`",
-                "expected `alloc ID [Sx] AxB|chips=N [est=TIME] [lease=TIME]` on mesh 8x4",
+                "expected `alloc ID [Sx] AxB|chips=N [est=TIME] [priority=TIME] [lease=TIME]` on mesh 8x4",
             ],
         ),
         (
             "alloc 1 2 3 est=",
             &[
                 "\"\" is not an estimate",
-                "`alloc ID [Sx] AxB|chips=N [est=TIME] [lease=TIME]`",
+                "`alloc ID [Sx] AxB|chips=N [est=TIME] [priority=TIME] [lease=TIME]`",
             ],
         ),
         ("alloc 1 2x3 est=1.5", &["\"1.5\" is not an estimate"]),
@@ -425,7 +443,7 @@ fn nothing_of_a_file_with_a_line_that_cannot_be_read_is_carried_out() {
             "alloc 1",
             &[
                 "missing field `shape`",
-                "`alloc ID [Sx] AxBxC|chips=N [est=TIME] [lease=TIME]` on 4-ary 3-cube",
+                "`alloc ID [Sx] AxBxC|chips=N [est=TIME] [priority=TIME] [lease=TIME]` on 4-ary 3-cube",
             ][..],
         ),
         ("alloc 1 4x", &["\"\" is not an extent, in shape \"4x\""]),

@@ -227,7 +227,7 @@ fn an_interval_whose_arms_differ_is_shown_by_its_ends() {
     let shown = host_sim(line).good();
     assert!(shown.contains(" 20 [14, 30] "), "{shown}");
     assert!(shown.contains(" 49.95 ± 0.41 "), "{shown}");
-    let note = "of waiting, and what\ngrows with it, on the log of the mean";
+    let note = "Those of delays are\ncomputed on logarithms";
     assert!(shown.contains(note), "{shown}");
     let json = host_sim(&format!("{line} --format json")).json();
     let delay = &json["results"][0]["metrics"]["waiting_delay"];

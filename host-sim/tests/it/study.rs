@@ -180,7 +180,7 @@ fn a_row_is_what_run_gives() {
     let (_, files) = study(folder.path(), SMALL, "", "out");
     let mut rows = csv::Reader::from_reader(files.csv.as_bytes());
     let columns = rows.headers().unwrap().iter().collect::<Vec<_>>().join(",");
-    let expected = "mesh,load,service,strategy,metric,mean,low,high,replications";
+    let expected = "mesh,load,service,strategy,metric,mean,low,high,replications,state";
     assert_eq!(columns, expected);
     let json: serde_json::Value = serde_json::from_str(&files.json).unwrap();
     assert_eq!(json["program"], "host-sim");

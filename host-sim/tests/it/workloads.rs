@@ -125,7 +125,8 @@ fn a_trace_is_run_as_the_log_with_the_same_jobs() {
     let line = "run --mesh 8x8 --strategy ff,naive --log log.swf -o two-jobs.csv";
     host_sim_in(folder.path(), line).good();
     let refused = host_sim_in(folder.path(), &format!("{again} --log two-jobs.csv"));
-    let expected = "the jobs are of several runs (expected those of one strategy";
+    let expected =
+        "the jobs are of several runs (expected those of one, as host-sim run writes them";
     assert!(
         refused.code == Some(2) && refused.stderr.contains(expected),
         "{refused}"
@@ -137,8 +138,9 @@ fn a_mix_is_checked_against_the_machine() {
     let run =
         "run --torus 16x16x16 --mix tpu-v4 --load .3 --jobs 300 --replications 1 --strategy as";
     let ended = host_sim(run);
-    let expected = "tpu-v4 (--mix): 6 shapes can never be placed (4x4x32, 4x4x64, 4x8x32, 4x4x96, \
-                    8x8x24, 4x4x192); --mix-drop leaves them out";
+    let expected = "tpu-v4 (--mix): 6 shapes can never be placed on this machine (4x4x32, 4x4x64, \
+                    4x8x32, 4x4x96, 8x8x24, 4x4x192; expected another machine, or --mix-drop, \
+                    which leaves them out)";
     assert!(
         ended.code == Some(2) && ended.stderr.contains(expected),
         "{ended}"
@@ -199,7 +201,7 @@ fn a_mix_has_gangs() {
     let run = "run --mesh 8x8 --mix gangs.csv --strategy ff --load .5 --jobs 300 --seed 2";
     let ended = host_sim_in(folder.path(), run);
     // Nor do two squares of 5 lie beside each other on one of 8.
-    let expected = "2 shapes can never be placed (2x 5x5, 5x 4x4)";
+    let expected = "2 shapes can never be placed on this machine (2x 5x5, 5x 4x4; ";
     assert!(
         ended.code == Some(2) && ended.stderr.contains(expected),
         "{ended}"

@@ -31,6 +31,7 @@ mod own_strategy;
 mod partitions;
 mod pauses;
 mod pods;
+mod preempt;
 mod priorities;
 mod random_operations;
 mod reasons;

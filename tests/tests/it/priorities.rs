@@ -60,8 +60,12 @@ fn nobody_is_overtaken_by_more_than_the_head_start() {
         for _ in 0..400 {
             let (change, now) = changes.next(&controller);
             let mut granted = ask_at(&mut controller, &change, now).grants;
-            // A job that gets other processors did not wait.
-            granted.retain(|grant| change != Change::Replace { job: grant.job });
+            // A job that gets other processors did not wait, and preemption passes the queue.
+            let out_of_turn = match change {
+                Change::Replace { job } | Change::Preempt { job, .. } => Some(job),
+                _ => None,
+            };
+            granted.retain(|grant| out_of_turn != Some(grant.job));
             let view = controller.view();
             let granted = granted.iter().filter_map(|grant| view.job(grant.job).ok());
             let granted: Vec<_> = granted.collect();

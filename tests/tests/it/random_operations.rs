@@ -13,8 +13,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use meshalloc::Threshold;
 use meshalloc::{
-    Change, Configuration, ConfigureError, Error, Flags, Grid, JobId, Mesh, NodeId, Outcome,
-    Refusal, Request, SchedulerKind, StrategyKind, Submesh, Tolerance,
+    Change, Class, Configuration, ConfigureError, Error, Flags, Grid, JobId, Mesh, NodeId, Outcome,
+    Refusal, Request, SchedulerKind, StrategyKind, Submesh, Tolerance, Victims,
 };
 use meshalloc_tests::convert::{self, is_served};
 use meshalloc_tests::exhaustive;
@@ -70,6 +70,7 @@ enum Kind {
     MarkFaulty,
     ClearFaulty,
     Replace,
+    Preempt,
     FaultOutside,
     Reset,
     Configure,
@@ -77,7 +78,7 @@ enum Kind {
 }
 
 /// The greatest weight of each kind: large for jobs that come and go, small for resets.
-const KINDS: [(Kind, u32); 16] = [
+const KINDS: [(Kind, u32); 17] = [
     (Kind::Submit, 40),
     (Kind::SubmitNoWait, 40),
     (Kind::SubmitDuplicate, 3),
@@ -90,6 +91,7 @@ const KINDS: [(Kind, u32); 16] = [
     (Kind::MarkFaulty, 20),
     (Kind::ClearFaulty, 20),
     (Kind::Replace, 20),
+    (Kind::Preempt, 20),
     (Kind::FaultOutside, 2),
     (Kind::Reset, 2),
     (Kind::Configure, 2),
@@ -292,6 +294,34 @@ impl Reader<'_> {
                     job: broken.filter(|_| c % 8 > 0).or(some_job).unwrap_or(unknown),
                 }
             }
+            Kind::Preempt => {
+                let class = |job| {
+                    let report = system.report(job);
+                    report.map_or(Class::DEFAULT, |report| report.request.class)
+                };
+                // Mostly a job that waits, often the most urgent one.
+                let of_state = |runs| jobs.iter().filter(move |job| (job.1 > 0) == runs);
+                let mut waiting: Vec<_> = of_state(false).map(|&(job, _)| job).collect();
+                waiting.sort_by_key(|&job| std::cmp::Reverse(class(job).priority()));
+                let at = match c % 2 {
+                    0 => 0,
+                    _ => usize::from(a) % waiting.len().max(1),
+                };
+                let job = waiting.get(at).copied().filter(|_| c % 8 > 0);
+                let job = job.or(some_job).unwrap_or(unknown);
+                // Mostly jobs that it may preempt.
+                let may_go = |&victim: &JobId| {
+                    let class_of = class(victim);
+                    let is_lower = class_of.priority() < class(job).priority();
+                    class_of.is_preemptible() && is_lower || random.percent(3)
+                };
+                let running = of_state(true).map(|&(job, _)| job);
+                let victims: Vec<_> = running.filter(may_go).take(usize::from(b) % 5).collect();
+                Change::Preempt {
+                    job,
+                    victims: Victims::new(&victims).expect("at most 4"),
+                }
+            }
             Kind::FaultOutside => {
                 let mut number = || random.below(1 << 16) as u16;
                 let block = Submesh::new(number(), number(), number(), number()).into();
@@ -359,14 +389,22 @@ fn note(command: &Change, expected: &Expected, seen: &mut BTreeSet<&'static str>
     let grants = expected.grants.len();
     let kind = match (command, &expected.outcome) {
         (Change::Replace { .. }, Err(Error::Refused(_))) => "no other place",
+        (Change::Preempt { .. }, Err(Error::Refused(_))) => "no place by preemption",
         (_, Err(Error::Refused(refusal))) => refusal.name(),
         (_, Err(Error::NotLegal { .. })) => Refusal::NotLegal.name(),
         (_, Err(Error::UnknownJob)) => "unknown job",
         (_, Err(Error::LeaseRuns)) => "a lease runs",
         (_, Err(Error::NothingToReplace)) => "nothing to replace",
+        (_, Err(Error::NotWaiting)) => "runs already",
+        (_, Err(Error::NoVictim { .. })) => "no victim",
         (_, Err(Error::NoSuchBlock { .. })) => "no such block",
         (_, Err(Error::Configure(ConfigureError::JobsPresent))) => "jobs present",
         (_, Err(Error::Configure(_))) => "too large",
+        (Change::Preempt { .. }, _) if grants > 1 => "granted by a preemption",
+        (Change::Preempt { victims, .. }, _) => match victims.iter().count() {
+            0 => "out of turn",
+            _ => "preempts jobs",
+        },
         _ if expected.ended.len() > 1 => "several leases end",
         _ if expected.ended.iter().any(|ended| ended.processors == 0) => {
             "the lease of a waiting job ends"
@@ -583,6 +621,12 @@ fn everything_happens() {
                 "no other place",
                 "replaced",
                 "granted by a replacement",
+                "no place by preemption",
+                "runs already",
+                "no victim",
+                "out of turn",
+                "preempts jobs",
+                "granted by a preemption",
                 "jobs present",
                 "too large",
                 "configured",

@@ -12,7 +12,7 @@ use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{
     Allocation, Allocator, Answer, Block, Change, Class, Configuration, Controller, Description,
     EventKind, Flags, Grid, JobId, JobState, NodeId, Outcome, Query, Refusal, Request,
-    SchedulerKind, Shape, Slices, StrategyKind, Tolerance,
+    SchedulerKind, Shape, Slices, StrategyKind, Tolerance, Victims,
 };
 use meshalloc_c::numbers_of;
 use rand_chacha::ChaCha8Rng;
@@ -435,6 +435,20 @@ impl World<'_> {
                     ),
                 }
             }
+            13 if self.below(3) == 0 => {
+                let count = self.below(3) as usize;
+                let victims = [(); 2].map(|()| JobId(self.below(2 * CAPACITY)));
+                let victims = &victims[..count];
+                let mut line = format!("H {job} {count}");
+                victims
+                    .iter()
+                    .for_each(|victim| line += &format!(" {victim}"));
+                let preempt = Change::Preempt {
+                    job: JobId(job),
+                    victims: Victims::new(victims).expect("at most 2"),
+                };
+                self.change(&preempt, &line);
+            }
             13 if self.below(2) == 0 => {
                 self.change(&Change::Replace { job: JobId(job) }, &format!("Q {job}"));
             }
@@ -552,6 +566,7 @@ impl World<'_> {
                 self.script.operation(line, Ok("0".to_owned()));
                 break;
             };
+            let none = || " 0+0".repeat(self.grid.dimensions());
             let (kind, attempts, misses, total, block) = match event.what {
                 EventKind::Granted {
                     attempts,
@@ -559,10 +574,15 @@ impl World<'_> {
                     blocks_total,
                     block,
                 } => (1, attempts, misses, blocks_total, self.block_text(block)),
-                EventKind::LeaseEnded => (2, 0, 0, 0, " 0+0".repeat(self.grid.dimensions())),
+                EventKind::LeaseEnded => (2, 0, 0, 0, none()),
+                EventKind::Preempted { .. } => (3, 0, 0, 0, none()),
+            };
+            let by = match event.what {
+                EventKind::Preempted { by } => by.0,
+                _ => 0,
             };
             let expected = format!(
-                "1 {} {} {} {kind} {} {attempts} {misses} {total}{block}",
+                "1 {} {} {} {kind} {} {attempts} {misses} {total} {by}{block}",
                 event.number, event.at, event.job, event.processors
             );
             self.known = event.number;

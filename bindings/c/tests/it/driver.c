@@ -210,9 +210,9 @@ static void print_event(void) {
   const int32_t result = meshalloc_controller_event(controller, next(), &event);
   if (print(result) && result > 0) {
     printf(" %" PRIu64 " %" PRIu64 " %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32
-           " %" PRIu32,
+           " %" PRIu32 " %" PRIu32,
            event.number, event.at, event.job, event.kind, event.processors, event.attempts,
-           event.misses, event.blocks);
+           event.misses, event.blocks, event.by);
     print_block(&event.block);
   }
 }
@@ -221,9 +221,11 @@ static void print_job(void) {
   meshalloc_job job;
   uint8_t at;
   if (print(meshalloc_controller_job(controller, next32(), &job))) {
-    printf(" %" PRIu64 " %" PRIu32 " %" PRIu32 " %" PRIu32 " %u %u %" PRIu32 " %" PRIu64,
+    printf(" %" PRIu64 " %" PRIu32 " %" PRIu32 " %" PRIu32 " %u %u %" PRIu32 " %" PRIu64
+           " %" PRIu64 " %u",
            job.submitted, job.processors, job.blocks, job.ahead, (unsigned)job.request.flags,
-           (unsigned)job.request.slices, job.request.processors, job.request.estimate);
+           (unsigned)job.request.slices, job.request.processors, job.request.estimate,
+           job.request.priority, (unsigned)job.request.preemptible);
     for (at = 0; at < job.request.dimensions; at++) {
       printf(" %u", (unsigned)job.request.extents[at]);
     }
@@ -287,7 +289,8 @@ static void carry_out(char operation) {
   meshalloc_why why;
   uint32_t job, slice, from, room;
   uint64_t lease;
-  size_t index;
+  uint32_t victims[MESHALLOC_VICTIMS_MAX];
+  size_t index, count;
   meshalloc_allocator *allocator = NULL;
   if (operation >= 'a' && operation <= 'z') {
     allocator = allocators[next() % 2];
@@ -348,6 +351,14 @@ static void carry_out(char operation) {
   case 'Q':
     job = next32();
     print(meshalloc_controller_replace(controller, job, next()));
+    break;
+  case 'H':
+    job = next32();
+    count = (size_t)next();
+    for (index = 0; index < count; index++) {
+      victims[index] = next32();
+    }
+    print(meshalloc_controller_preempt(controller, job, victims, count, next()));
     break;
   case 'L':
     job = next32();

@@ -33,18 +33,20 @@ const TYPES: [&str; 18] = [
     "Why",
 ];
 /// More types, and constants.
-const OTHERS: [&str; 27] = [
+const OTHERS: [&str; 29] = [
     "Write",
     "ALIGNMENT",
     "CHIPS",
     "DIMENSIONS_MAX",
     "EVENT_GRANTED",
     "EVENT_LEASE_ENDED",
+    "EVENT_PREEMPTED",
     "FIXED_ORIENTATION",
     "JOB_LIST_MAX",
     "NO_WAIT",
     "PARAMETERS_MAX",
     "PART_MAX",
+    "VICTIMS_MAX",
     "PROCESSOR_BUSY",
     "PROCESSOR_FAULTY",
     "REASON_BEHIND_RESERVATION",

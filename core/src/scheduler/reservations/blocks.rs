@@ -8,9 +8,9 @@ use crate::outlook::Placing;
 use crate::pause::Pause;
 use crate::pool::Chain;
 use crate::request::Request;
-use crate::search::rectangles::for_each_maximal;
 use crate::search::steps::for_each_corner;
-use crate::strategy::Strategy;
+use crate::search::submeshes::for_each_maximal;
+use crate::strategy::{Purpose, Strategy};
 use crate::supposition::Supposition;
 
 impl<S: Strategy> Supposition<'_, '_, S> {
@@ -27,7 +27,7 @@ impl<S: Strategy> Supposition<'_, '_, S> {
         demand: u32,
         placing: Placing<'_, '_>,
     ) -> Result<Chain, Refusal> {
-        let blocks = self.place(request, demand, Some(placing));
+        let blocks = self.place(request, demand, Purpose::Grant(Some(placing)));
         blocks.map_err(|refusal| match refusal {
             Refusal::NotSearchedToTheEnd => refusal,
             _ => Refusal::Reserved,
@@ -50,7 +50,7 @@ impl<S: Strategy> Supposition<'_, '_, S> {
         if let Some(block) = self.corner(request, given_back) {
             return Some(Reserved::Block(block));
         }
-        let chain = match self.place(request, demand, None) {
+        let chain = match self.place(request, demand, Purpose::Place) {
             Ok(chain) => chain,
             // The pool has no room for its blocks: reserve the whole machine.
             Err(Refusal::TableFull) => {
@@ -80,8 +80,7 @@ impl<S: Strategy> Supposition<'_, '_, S> {
             self.occupy_block(block);
         }
         for block in self.pool.reserved(job.reserved_chain()) {
-            self.supposed.occupy(block);
-            self.unheld.remove_in(self.supposed.grid(), block);
+            self.unheld.occupy(self.supposed, block);
             self.poll();
         }
     }

@@ -79,7 +79,7 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
                 return self.find_around(job, end);
             }
             let demand = self.jobs.get(job).demand();
-            if demand > self.usable(job) {
+            if self.lacks_processors(job) {
                 return Err(Refusal::TooFewFree);
             }
             if self.is_short_between(self.now, end, demand) {
@@ -99,7 +99,7 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
     pub(crate) fn would_start(&mut self, job: Slot) -> bool {
         let (request, demand) = self.asked_for(job);
         let end = self.would_end(job, self.now);
-        if demand > self.usable(job) {
+        if self.lacks_processors(job) {
             return false;
         }
         let is_number = self.allocator.strategy().facts().takes_any;
@@ -137,7 +137,7 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
     /// `withheld_before`.
     #[inline(never)]
     fn find_around(&mut self, job: Slot, withheld_before: Ticks) -> Result<Chain, Refusal> {
-        if self.jobs.get(job).demand() > self.usable(job) {
+        if self.lacks_processors(job) {
             return Err(Refusal::TooFewFree);
         }
         let (placing, request, demand) = placing(self.jobs, job, self.now, withheld_before);
@@ -299,11 +299,14 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
 
     /// The earliest time at which enough processors are free until the job's end.
     fn earliest_processors(&mut self, job: Slot) -> Option<(Ticks, Reserved)> {
-        let demand = self.jobs.get(job).demand();
+        let (request, demand) = self.asked_for(job);
+        let pause = Pause::with_jobs(self.pauses, self.jobs);
+        let (jobs, pause) = (Some(&*self.jobs), pause.as_ref());
+        let faulty = self.allocator.unheld_for(&request, jobs, pause);
+        let faulty = faulty.usable(&request);
         let mut end = self.end_after(None)?;
         // The second condition takes far longer than the first, which usually decides.
-        let faulty = self.usable(job) - self.free();
-        while self.usable_at(end, faulty) < demand
+        while self.free_at(end, faulty) < demand
             || self.is_short_between(end, self.would_end(job, end), demand)
         {
             end = self.end_after(Some(end))?;
@@ -322,7 +325,7 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
             let Some(start) = next.and_then(JobSlot::reserved_from) else {
                 return false;
             };
-            if start >= from && self.free_at(start) < demand {
+            if start >= from && self.free_at(start, 0) < demand {
                 return true;
             }
             at += 1;
@@ -335,27 +338,15 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
         Pause::poll(pause.as_ref(), occupancy, pool);
     }
 
-    /// The number of free processors, and of the faulty ones that nobody holds and that the job
-    /// tolerates.
-    fn usable(&mut self, job: Slot) -> u32 {
-        let request = self.jobs.get(job).request();
-        let mut usable = self.free();
-        if request.is_tolerant() {
-            let pause = Pause::with_jobs(self.pauses, self.jobs);
-            let unheld = self.allocator.unheld(Some(self.jobs), pause.as_ref());
-            usable += unheld.usable(request);
-        }
-        usable
+    /// Whether fewer processors are free than a job needs that tolerates no faulty ones.
+    fn lacks_processors(&self, job: Slot) -> bool {
+        let job = self.jobs.get(job);
+        job.demand() > self.free() && !job.request().is_tolerant()
     }
 
-    /// The number of free processors at `time`, by estimates.
-    fn free_at(&mut self, time: Ticks) -> u32 {
-        self.usable_at(time, 0)
-    }
-
-    /// The number of free processors at `time`, by estimates, and of the faulty ones that a job may
-    /// have, of which there are so many.
-    fn usable_at(&mut self, time: Ticks, faulty: u32) -> u32 {
+    /// The number of free processors at `time`, by estimates, and of these faulty ones, which a job
+    /// may have.
+    fn free_at(&mut self, time: Ticks, faulty: u32) -> u32 {
         self.poll();
         let ended = |job: &&JobSlot| job.ends(self.now).is_some_and(|end| end <= time);
         let freed: u32 = self

@@ -1,6 +1,6 @@
 extern crate std;
-use super::super::arcs::block_of;
 use super::*;
+use crate::grid::arcs::block_of;
 use crate::node::NodeId;
 use proptest::prelude::*;
 use std::vec::Vec;
@@ -27,7 +27,7 @@ const GRIDS: [(&[u16], u16); 14] = [
 fn boxes(grid: &Grid) -> Vec<Block> {
     let mut boxes = std::vec![Arcs::default()];
     for dimension in 0..grid.dimensions() {
-        let side = Side::of(grid, dimension);
+        let side = grid.along(dimension);
         let arcs =
             (0..side.len).flat_map(|start| (1..=side.len).map(move |len| Arc { start, len }));
         let exists = |arc: &Arc| {

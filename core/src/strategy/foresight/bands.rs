@@ -4,21 +4,6 @@
 //! time for the maximal free submeshes that meet its block. The picture in `search/maximal.rs` has
 //! bands. For it, `starts` is 0 1 4 6: the first row of each band, then the number of rows. And
 //! `of_rows` is 0 1 1 1 2 2 3: the band of each row, then the number of bands.
-//!
-//! # The search
-//!
-//! A free submesh that meets a block has a row of that block. So its bottom band is not above the
-//! block's top band (`begins`), and its top band is not below the block's bottom band (`ends`); for
-//! several blocks the least and the largest of these hold:
-//!
-//! ```text
-//!   top     ^  | from max(bottom, ends) upwards, until no column that meets the blocks is free
-//!           |  |
-//!   ends   ----+---------        the AND of the free bits of all bands from the bottom to the top
-//!   begins ----+---------        has a run for each submesh that cannot be wider
-//!           |  |
-//!   bottom  v  | from `begins` downwards, likewise
-//! ```
 
 use core::ops::Range;
 
@@ -29,8 +14,10 @@ use crate::layout::STRIDE_MAX;
 use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
+use crate::search::maximal::MEETING_MAX;
 use crate::search::steps::{Rule, for_each_corner};
-use crate::word::{Span, WORD_BITS, Word, bit, low_half, next_bit};
+use crate::search::submeshes::{Found, Meeting, Rows, any_maximal};
+use crate::word::{Span, WORD_BITS, Word, bit, low_half};
 
 /// Rows of at most this many words are handled as one number.
 const NARROW_WORDS: usize = (u64::BITS / WORD_BITS) as usize;
@@ -136,12 +123,6 @@ impl<'a> Bands<'a> {
         self.len = len;
     }
 
-    /// The number of bands.
-    #[inline]
-    const fn len(&self) -> usize {
-        self.len
-    }
-
     #[inline]
     fn start(&self, band: usize) -> u16 {
         self.starts[band] as u16
@@ -159,8 +140,9 @@ impl<'a> Bands<'a> {
         self.band(block.base.y)..self.band(block.base.y + block.sides.h)
     }
 
+    /// The busy bits of a band.
     #[inline]
-    fn busy(&self, band: usize) -> &[Word] {
+    fn row(&self, band: usize) -> &[Word] {
         &self.busy[band * self.stride..][..self.stride]
     }
 
@@ -168,7 +150,7 @@ impl<'a> Bands<'a> {
     #[inline]
     #[allow(clippy::useless_conversion, reason = "a word may have fewer")]
     fn narrow(&self, band: usize) -> u64 {
-        match *self.busy(band) {
+        match *self.row(band) {
             [] => u64::MAX,
             [only] => u64::from(only) | !u64::from(Word::MAX),
             [low, high, ..] => u64::from(low) | u64::from(high) << 32,
@@ -193,11 +175,6 @@ impl<'a> Bands<'a> {
     /// Calls `visit` for every maximal free submesh that meets each of these running blocks: each
     /// once, if it is free. It calls `poll` in between.
     ///
-    /// For each bottom and top band, the runs of the AND of the bands between are as wide as can
-    /// be. A run is maximal if something busy stops it both below and above. The further the bottom
-    /// and the top are away from the blocks, the fewer of their columns are free. The search ends
-    /// where none is.
-    ///
     /// # Time complexity
     ///
     /// O(bands^2 * words in a row).
@@ -207,28 +184,37 @@ impl<'a> Bands<'a> {
         poll: &dyn Fn(),
         visit: &mut dyn FnMut(Submesh),
     ) {
-        let whole = Submesh::new(0, 0, self.columns as u16, self.start(self.len()));
-        let mut spans = [whole; 3];
-        for (span, block) in spans.iter_mut().zip(blocks) {
-            *span = Submesh::of_plane(*block);
+        let whole = Submesh::new(0, 0, self.columns as u16, self.start(self.len));
+        let mut columns = [whole; MEETING_MAX];
+        for (columns, block) in columns.iter_mut().zip(blocks) {
+            *columns = Submesh::of_plane(*block);
         }
-        let spans = &spans[..blocks.len().max(1)];
+        let columns = &columns[..blocks.len().max(1)];
         // A submesh that meets all blocks begins at or below the first band, and ends at or above
         // the second.
-        let (mut begins, mut ends) = (self.len() - 1, 0);
-        for &block in &spans[..blocks.len()] {
+        let (mut begins, mut ends) = (self.len - 1, 0);
+        for &block in &columns[..blocks.len()] {
             let bands = self.bands(block);
             (begins, ends) = (begins.min(bands.end - 1), ends.max(bands.start));
         }
         if self.stride <= NARROW_WORDS {
-            self.search_narrow(begins, ends, spans, poll, visit);
-        } else {
-            self.search_wide(begins, ends, spans, poll, visit);
+            return self.search_narrow(begins, ends, columns, poll, visit);
         }
+        let meeting = Meeting {
+            begins,
+            ends,
+            columns,
+        };
+        any_maximal::<STRIDE_MAX>(self, self.stride, meeting, poll, |found| {
+            let Found { bottom, top, x, w } = found;
+            let (y, end) = (self.start(bottom), self.start(top + 1));
+            visit(Submesh::new(x, y, w, end - y));
+            false
+        });
     }
 
     /// The search in rows of at most 64 columns, each as one number. A quarter faster than
-    /// [`Bands::search_wide`] on a host. On a board it is nearly twice as fast as a search that is
+    /// [`any_maximal`] on a host. On a board it is nearly twice as fast as a search that is
     /// generic over the number of words, and the two take 2.8 KB less flash than that one.
     fn search_narrow(
         &self,
@@ -238,8 +224,8 @@ impl<'a> Bands<'a> {
         poll: &dyn Fn(),
         visit: &mut dyn FnMut(Submesh),
     ) {
-        let count = self.len();
-        let mut masks = [0; 3];
+        let count = self.len;
+        let mut masks = [0; MEETING_MAX];
         for (mask, span) in masks.iter_mut().zip(spans) {
             *mask = u64::MAX >> (64 - span.sides.w) << span.base.x;
         }
@@ -296,80 +282,6 @@ impl<'a> Bands<'a> {
         }
     }
 
-    /// The search in rows of any length.
-    fn search_wide(
-        &self,
-        begins: usize,
-        ends: usize,
-        blocks: &[Submesh],
-        poll: &dyn Fn(),
-        visit: &mut dyn FnMut(Submesh),
-    ) {
-        let (count, stride) = (self.len(), self.stride);
-        let mut spans = [Span::new(0, 1); 3];
-        for (span, block) in spans.iter_mut().zip(blocks) {
-            *span = Span::new(block.base.x.into(), block.sides.w.into());
-        }
-        let spans = &spans[..blocks.len()];
-        let meets = |row: &[Word]| spans.iter().all(|span| span.any(row));
-
-        let and_free = |row: &mut [Word], band: usize| {
-            for (free, busy) in row.iter_mut().zip(self.busy(band)) {
-                *free &= !busy;
-            }
-        };
-        // Whether any bit is busy in the band; outside the mesh all are.
-        let is_stopped = |row: &[Word], band: Option<usize>| match band {
-            Some(band) if band < count => {
-                let busy = self.busy(band);
-                row.iter().zip(busy).any(|(row, busy)| row & busy != 0)
-            }
-            _ => true,
-        };
-        let is_run_stopped = |run: Span, band: Option<usize>| match band {
-            Some(band) if band < count => run.any(self.busy(band)),
-            _ => true,
-        };
-
-        // The AND of the bands from the bottom on to the one before `ends`.
-        let mut below_ends = [Word::MAX; STRIDE_MAX];
-        let below_ends = &mut below_ends[..stride];
-        for band in begins + 1..ends {
-            and_free(below_ends, band);
-        }
-        let mut free = [0; STRIDE_MAX];
-        let free = &mut free[..stride];
-        for bottom in (0..=begins).rev() {
-            if bottom < ends {
-                and_free(below_ends, bottom);
-                if !meets(below_ends) {
-                    break;
-                }
-            }
-            free.copy_from_slice(below_ends);
-            let below = bottom.checked_sub(1);
-            let first = bottom.max(ends);
-            poll();
-            for top in first..count {
-                and_free(free, top);
-                if !meets(free) || !is_stopped(free, below) {
-                    break;
-                }
-                if !is_stopped(free, Some(top + 1)) {
-                    continue;
-                }
-                let y = self.start(bottom);
-                let h = self.start(top + 1) - y;
-                for_each_run_meeting(free, spans, |x, w| {
-                    let run = Span::new(x, w);
-                    if is_run_stopped(run, below) && is_run_stopped(run, Some(top + 1)) {
-                        visit(Submesh::new(x as u16, y, w as u16, h));
-                    }
-                });
-            }
-        }
-    }
-
     /// The boundary value of a place as in the busy list: the number of pairs of a processor in the
     /// place and a busy neighbour outside; all neighbours outside the mesh are busy. `None` if it
     /// is less than `least`.
@@ -399,11 +311,11 @@ impl<'a> Bands<'a> {
             return None;
         }
         let span = Span::new(base.x.into(), w);
-        let free_in_row = |row: u16| w - span.count(self.busy(self.band(row)));
+        let free_in_row = |row: u16| w - span.count(self.row(self.band(row)));
         if is_below && base.y > 0 {
             contact -= free_in_row(base.y - 1);
         }
-        if is_above && self.band(top) < self.len() {
+        if is_above && self.band(top) < self.len {
             contact -= free_in_row(top);
         }
         if contact < least {
@@ -431,6 +343,17 @@ impl<'a> Bands<'a> {
             contact -= free_in_column(right);
         }
         Some(contact)
+    }
+}
+
+impl Rows for Bands<'_> {
+    fn count(&self) -> usize {
+        self.len
+    }
+
+    #[inline(always)]
+    fn read(&self, row: usize, into: &mut [Word]) {
+        into.copy_from_slice(self.row(row));
     }
 }
 
@@ -503,45 +426,6 @@ fn runs_through(ones: u64, run: u64) -> u64 {
     let from_start = u64::MAX << (u64::BITS - zeros_below.leading_zeros());
     let to_end = (zeros_above & zeros_above.wrapping_neg()).wrapping_sub(1);
     ones & from_start & to_end
-}
-
-/// Calls `visit` with start and length of each run of ones that meets all the spans. Each has a bit
-/// in the first span, so only this part of the row is searched.
-#[inline(always)]
-fn for_each_run_meeting(row: &[Word], spans: &[Span], mut visit: impl FnMut(u32, u32)) {
-    let [first, others @ ..] = spans else {
-        return;
-    };
-    let bits = row.len() as u32 * WORD_BITS;
-    let (mut at, end) = (first.start(), first.end());
-    while let Some(inside) = next_bit(row, at, true).filter(|&inside| inside < end) {
-        let start = if inside == at {
-            run_start(row, inside)
-        } else {
-            inside
-        };
-        at = next_bit(row, inside, false).unwrap_or(bits);
-        let meets = |other: &Span| start < other.end() && other.start() < at;
-        if others.iter().all(meets) {
-            visit(start, at - start);
-        }
-    }
-}
-
-/// The first bit of the run of ones that a set bit belongs to.
-#[inline]
-fn run_start(row: &[Word], bit: u32) -> u32 {
-    let mut word = (bit / WORD_BITS) as usize;
-    // The zeros below the bit.
-    let mut zeros = !row[word] & !(Word::MAX << (bit % WORD_BITS));
-    while zeros == 0 {
-        if word == 0 {
-            return 0;
-        }
-        word -= 1;
-        zeros = !row[word];
-    }
-    word as u32 * WORD_BITS + zeros.ilog2() + 1
 }
 
 #[cfg(test)]

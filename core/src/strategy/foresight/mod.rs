@@ -9,6 +9,7 @@
 //! machine. A [`Space`] knows what is free: [`Bands`] of a two-dimensional mesh,
 //! [`Planes`](crate::search::maximal::Planes) of any other grid.
 
+use super::contiguous::first_in;
 use super::demand::in_any_order;
 use super::keeps::Keeps;
 use super::kind::BUDGETS;
@@ -20,10 +21,9 @@ use crate::machine::{Description, Layouts, SliceRule, may_turn};
 use crate::occupancy::Occupancy;
 use crate::request::Flags;
 use crate::request::{Request, Ticks};
-use crate::search::boxes::First;
 use crate::search::columns::Scratch;
 use crate::search::maximal::{Planes, words_for_boxes};
-use crate::search::shapes::{AnyOrder, Shapes};
+use crate::search::shapes::AnyOrder;
 use crate::search::steps::Rule;
 use crate::word::{WORD_BITS, Word, low_half};
 
@@ -301,16 +301,10 @@ pub(super) fn place(
     draft: &mut Draft<'_, '_>,
 ) -> Option<Block> {
     let (occupancy, rule) = (site.occupancy, workspace.rule());
-    if site.is_question {
+    if site.is_question() {
         let parts = Parts::new(workspace.words, foresight.division);
         let scratch = Scratch::Blank(parts.space);
-        let mut pick = First {
-            occupancy,
-            rule,
-            scratch,
-            draft,
-        };
-        return AnyOrder.find(site.grid(), request, &mut pick);
+        return first_in(occupancy, rule, scratch, request, draft, AnyOrder);
     }
     let seen = foresight.look(site, workspace, draft);
     let poll = || draft.poll();
@@ -398,6 +392,8 @@ impl Decision<'_> {
 
     /// Puts the `count` largest of the running jobs first, the largest at the front; of the same
     /// size those that were granted first.
+    // A function of its own, so that the areas are computed in line.
+    #[inline(never)]
     fn largest_first(&mut self, count: usize) {
         let area = |block| self.grid.area(Block::from_raw(block));
         for at in 0..self.running.len() {

@@ -2,14 +2,13 @@
 
 use super::candidates::Candidates;
 use super::{Adding, Space};
-use crate::grid::{Block, Tuple};
-use crate::grid::{FEW_DIMENSIONS_MAX, each_order};
+use crate::grid::arcs::{arcs_of, area, block_of, overlap};
+use crate::grid::{Arc, Block, FEW_DIMENSIONS_MAX};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::search::arcs::{Arc, Side, arcs_of, area, block_of, for_each_corner, overlap};
 use crate::search::maximal::Planes;
-use crate::search::shapes::padded;
-use crate::search::steps::Rule;
+use crate::search::shapes::each_orientation;
+use crate::search::steps::{Rule, for_each_corner_of_box};
 use crate::search::surroundings::boundary;
 
 impl Space for Planes<'_> {
@@ -22,32 +21,25 @@ impl Space for Planes<'_> {
         poll: &dyn Fn(),
     ) {
         let grid = occupancy.grid();
-        let named = padded(grid, request.shape);
-        let demand = named.product();
+        let demand = request.shape.area();
         self.for_each_maximal_meeting(&[], poll, &mut |free| {
             if area(free) < demand {
                 return;
             }
-            let mut corners = |extents: &Tuple| {
+            each_orientation(grid, request, &mut |extents| {
                 poll();
                 let steps = rule.map(|rule| rule.steps(extents));
-                for_each_corner(grid, free, extents, steps, |place| {
+                for_each_corner_of_box(grid, free, extents, steps, |place| {
                     poll();
                     candidates.consider(block_of(grid, place), |least| {
                         boundary(occupancy, place, least, |dimension, start| {
                             let len = place[dimension].len;
-                            let side = Side::of(grid, dimension);
+                            let side = grid.along(dimension);
                             side.covers(free[dimension], Arc { start, len })
                         })
                     });
                 });
-                true
-            };
-            if request.may_rotate() {
-                each_order(named, &mut corners);
-            } else {
-                corners(&named);
-            }
+            });
         });
     }
 
@@ -66,7 +58,7 @@ impl Space for Planes<'_> {
             adding.free(extents(free.iter().map(|free| free.len)), |place| {
                 let place = arcs_of(&grid, place);
                 let sides = free.iter().zip(&place).enumerate();
-                let left = sides.map(|(at, (&free, &place))| Side::of(&grid, at).left(free, place));
+                let left = sides.map(|(at, (&free, &place))| grid.along(at).left(free, place));
                 overlap(&grid, free, &place[..free.len()]).then(|| extents(left))
             });
         });

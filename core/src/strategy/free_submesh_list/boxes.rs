@@ -2,15 +2,14 @@
 
 use core::cmp::{Ordering, Reverse};
 
-use crate::grid::each_order;
-use crate::grid::{Block, Grid, Tuple};
+use crate::grid::arcs::{Arcs, area, block_of, left_without};
+use crate::grid::{Arc, Block, Grid, Tuple};
 use crate::occupancy::Occupancy;
-use crate::search::arcs::{Arc, Arcs, Side, area, block_of, for_each_corner, left_without};
-use crate::search::boxes::First;
 use crate::search::columns::Scratch;
 use crate::search::maximal::Planes;
-use crate::search::shapes::{AnyOrder, Shapes, padded};
-use crate::search::steps::Rule;
+use crate::search::shapes::{AnyOrder, each_orientation, padded};
+use crate::search::steps::{Rule, for_each_corner_of_box};
+use crate::strategy::contiguous::first_in;
 use crate::strategy::{Draft, Request, Workspace};
 
 /// The place for a request. The list is made unless `len` says that it is there. Where no box of
@@ -51,17 +50,12 @@ pub(super) fn place(
         rule,
         found: None,
     };
-    best.find(request.may_rotate(), draft);
+    best.find(request, draft);
     match best.found {
         Some(found) => Some(block_of(grid, best.arcs(&found.place))),
         None => {
-            let mut pick = First {
-                occupancy,
-                rule,
-                scratch: Scratch::Blank(workspace.words),
-                draft,
-            };
-            AnyOrder.find(grid, request, &mut pick)
+            let scratch = Scratch::Blank(workspace.words);
+            first_in(occupancy, rule, scratch, request, draft, AnyOrder)
         }
     }
 }
@@ -117,7 +111,7 @@ impl List<'_> {
     #[inline]
     fn overlaps(&self, entry: usize, place: &[Arc]) -> bool {
         let mut arcs = place.iter().enumerate();
-        arcs.all(|(at, &arc)| Side::of(self.grid, at).meet(self.arc(entry, at), arc))
+        arcs.all(|(at, &arc)| self.grid.along(at).meet(self.arc(entry, at), arc))
     }
 
     /// Adds a box in its place, unless there is no room for it and for those before it.
@@ -194,7 +188,7 @@ impl Best<'_> {
     }
 
     /// Considers every candidate that could be the best.
-    fn find(&mut self, may_rotate: bool, draft: &Draft<'_, '_>) {
+    fn find(&mut self, request: &Request, draft: &Draft<'_, '_>) {
         let area = self.named.product();
         let mut end = self.list.len;
         while end > 0 && self.list.size(end - 1) < area {
@@ -212,29 +206,20 @@ impl Best<'_> {
             // The orders with the largest reservation factor; all corners have the same, unless a
             // rule moves them.
             let mut most = None;
-            let each = |visit: &mut dyn FnMut(&Tuple)| {
-                if may_rotate {
-                    each_order(named, &mut |order| {
-                        visit(order);
-                        true
-                    });
-                } else {
-                    visit(&named);
-                }
-            };
-            each(&mut |order| {
+            each_orientation(self.list.grid, request, &mut |order| {
                 draft.poll();
                 most = most.max(self.left_beside(within, size, order));
             });
             if most.is_none() {
                 continue;
             }
-            each(&mut |order| {
+            let grid = self.list.grid;
+            each_orientation(grid, request, &mut |order| {
                 if self.left_beside(within, size, order) < most {
                     return;
                 }
-                let (grid, steps) = (self.list.grid, self.rule.map(|rule| rule.steps(order)));
-                for_each_corner(grid, within, order, steps, |place| {
+                let steps = self.rule.map(|rule| rule.steps(order));
+                for_each_corner_of_box(grid, within, order, steps, |place| {
                     if steps.is_none() || Some(left_without(grid, within, place)) == most {
                         self.consider(place, from, draft);
                     }
@@ -248,7 +233,7 @@ impl Best<'_> {
     fn left_beside(&self, within: &[Arc], size: u32, extents: &[u16]) -> Option<u32> {
         if let Some(rule) = self.rule {
             let (grid, mut most) = (self.list.grid, None);
-            for_each_corner(grid, within, extents, Some(rule.steps(extents)), |place| {
+            for_each_corner_of_box(grid, within, extents, Some(rule.steps(extents)), |place| {
                 most = most.max(Some(left_without(grid, within, place)));
             });
             return most;

@@ -14,7 +14,7 @@
 use super::entry::{Border, Cut, Entry, Limit, SIDES, guard, opposite};
 use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;
-use crate::search::rectangles::for_each_maximal;
+use crate::search::submeshes::for_each_maximal;
 use crate::word::LONG_WORDS;
 
 /// There is not enough scratch memory behind the list.

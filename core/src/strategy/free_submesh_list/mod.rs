@@ -136,16 +136,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+use super::contiguous::first_in;
 use super::keeps::Keeps;
 use super::{Draft, OccupancyEvent, Request, Site, Workspace};
 use crate::grid::{ANY_GRID, Block, Grid};
 use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;
-use crate::search::boxes::First;
 use crate::search::columns::Scratch;
-use crate::search::rectangles::{fits_somewhere, for_each_maximal};
-use crate::search::shapes::{AnyOrder, Shapes};
+use crate::search::shapes::AnyOrder;
 use crate::search::steps::has_room;
+use crate::search::submeshes::{fits_somewhere, for_each_maximal};
 use crate::word::runs;
 
 pub(super) mod boxes;
@@ -320,14 +320,9 @@ pub(super) fn propose(
 ) -> bool {
     let (occupancy, rule) = (site.occupancy, workspace.rule());
     if !kept.is_plane() {
-        let place = if site.is_question {
-            let mut pick = First {
-                occupancy,
-                rule,
-                scratch: Scratch::Blank(workspace.words),
-                draft,
-            };
-            AnyOrder.find(site.grid(), request, &mut pick)
+        let place = if site.is_question() {
+            let scratch = Scratch::Blank(workspace.words);
+            first_in(occupancy, rule, scratch, request, draft, AnyOrder)
         } else {
             // The memory has room for one list.
             kept.len = kept.len.filter(|_| !site.is_supposed());
@@ -337,7 +332,7 @@ pub(super) fn propose(
         };
         return place.map(|place| draft.push(place)).is_some();
     }
-    if !site.is_question {
+    if !site.is_question() {
         let place = kept.place(site, workspace, request, draft);
         return place.map(|place| draft.push(place)).is_some();
     }

@@ -132,7 +132,8 @@ impl Resolved {
         };
         let them = if count == 1 { "it" } else { "them" };
         let reason = format!(
-            "{} (`mix`): {} can never be placed{by} ({shapes}); `mix-drop` leaves {them} out",
+            "{} (`mix`): {} can never be placed{by} on this machine ({shapes}; expected another \
+             machine, or `mix-drop`, which leaves {them} out)",
             mix.replace('`', "'"),
             counted(count, "shape"),
         );

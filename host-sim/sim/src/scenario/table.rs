@@ -303,7 +303,7 @@ settings! {
     /// of the file of jobs. Takes a search for each waiting job after each change [default: false]
     reasons: switch bool = "true|false", MEASUREMENT;
 
-    /// Jobs in one replication, also those that are not measured; of a log, its first jobs
+    /// Jobs in one replication, with those before measuring begins; of a log, its first jobs
     /// [default: 40000; with --pattern: 1000; with --log: all]
     jobs: number u32 = "COUNT", REPLICATION, read = names::jobs;
 
@@ -317,8 +317,8 @@ settings! {
     /// logs, whose intervals more replications do not narrow
     until_rel_error: number f64 = "FRACTION", REPLICATION, read = names::fraction;
 
-    /// Replicate, at least 10 times, until both arms of each 95 % interval of the utilization are
-    /// at most this part of the processors, such as 0.005
+    /// Replicate, at least 10 times, until each 95 % interval of the utilization reaches at most
+    /// this far from its mean, as a part of the processors, such as 0.005
     until_abs_error: number f64 = "FRACTION", REPLICATION, read = names::fraction,
         not = ["until-rel-error"];
 
@@ -390,7 +390,7 @@ settings! {
     /// Failures and repairs: WHAT:UP,DOWN, where WHAT is node, link, cube or the sides of a box
     /// (4x4x4): node:30d,2h. Each works for the time UP and is down for the time DOWN on average,
     /// both exponential. Or a CSV file, whose name has a dot or a slash, with the columns time,
-    /// what, which and state (down or up). A failed link takes the processor at its lower end down
+    /// what, which and state (down or up). A failed link also stops the processor at its lower end
     /// [default: nothing fails]
     failures: named FailureSource = "WHAT:UP,DOWN|FILE", FAILURES,
         not = ["pattern", "io", "io-nodes"];

@@ -79,7 +79,10 @@ pub struct LogJob {
     pub owner: Owner,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes references; not trivial on 32 bits"
+)]
 const fn is_none(priority: &Ticks) -> bool {
     *priority == 0
 }

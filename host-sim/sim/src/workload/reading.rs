@@ -73,7 +73,8 @@ impl Log {
             let of = trace.run(&row);
             if *run.get_or_insert_with(|| of.clone()) != of {
                 return Err(csv.wrong(
-                    "the jobs are of several runs (expected those of one strategy and replication)"
+                    "the jobs are of several runs (expected those of one, as host-sim run writes \
+                     them with one --strategy and --replications 1)"
                         .to_owned(),
                 ));
             }

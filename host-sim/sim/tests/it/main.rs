@@ -16,6 +16,7 @@ mod situation;
 mod statistics;
 mod swf;
 mod traffic;
+mod victims;
 mod words;
 
 use meshalloc::{Mesh, StrategyKind};

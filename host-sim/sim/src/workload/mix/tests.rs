@@ -48,12 +48,6 @@ fn shapes_that_the_machine_never_gives_are_listed_or_left_out_and_counted() {
 #[test]
 fn shapes_are_drawn_by_their_weights() {
     let mix = mix(TPU_V4, true).unwrap();
-    let priority = |text| read(text).unwrap().entries[0].request.class.priority();
-    assert_eq!(priority("shape,weight,priority\n4x4,1,0:30\n"), 30_000_000);
-    assert_eq!(priority("shape,weight,priority\n4x4,1,\n"), 0);
-    let error = read("shape,weight,priority\n4x4,1,high\n").unwrap_err();
-    let expected = "priority is \"high\": expected seconds of a head start, or D-HH:MM:SS";
-    assert!(error.contains(expected), "{error}");
     let sampler = mix.sampler().unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let mut drawn: HashMap<Shape, u32> = HashMap::new();
@@ -96,6 +90,12 @@ fn a_file_has_shapes_and_weights() {
         error.contains("rings is \"4\": expected all, extents from 0 to 3"),
         "{error}"
     );
+    let priority = |text| read(text).unwrap().entries[0].request.class.priority();
+    assert_eq!(priority("shape,weight,priority\n4x4,1,0:30\n"), 30_000_000);
+    assert_eq!(priority("shape,weight,priority\n4x4,1,\n"), 0);
+    let error = read("shape,weight,priority\n4x4,1,high\n").unwrap_err();
+    let expected = "priority is \"high\": expected seconds of a head start, or D-HH:MM:SS";
+    assert!(error.contains(expected), "{error}");
     let sampler = mix.sampler().unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let drawn = (0..1000).map(|_| sampler(&mut rng).processors);

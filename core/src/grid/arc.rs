@@ -1,7 +1,4 @@
-//! Boxes of any grid as an arc of positions along each dimension: [`Arc`].
-
-use super::steps::Steps;
-use crate::grid::{Block, DIMENSIONS_MAX, Grid};
+//! The positions of a box along one dimension: [`Arc`].
 
 /// The positions of a box along one dimension: `len` of them from `start` on, around the ring if
 /// need be.
@@ -18,9 +15,6 @@ pub(crate) struct Arc {
     pub(crate) len: u16,
 }
 
-/// Arcs of a box; those beyond the dimensions of the grid are not used.
-pub(crate) type Arcs = [Arc; DIMENSIONS_MAX];
-
 /// One dimension of a grid.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Side {
@@ -29,14 +23,6 @@ pub(crate) struct Side {
 }
 
 impl Side {
-    #[inline]
-    pub(crate) fn of(grid: &Grid, dimension: usize) -> Side {
-        Side {
-            len: grid.side(dimension),
-            wraps: grid.wraps(dimension),
-        }
-    }
-
     /// The steps ahead from one position to another; below the side's length on a ring. Elsewhere
     /// a position behind is a negative number of steps ahead.
     #[inline]
@@ -130,111 +116,6 @@ impl Side {
             to as u16
         } else {
             (to - self.len as u32) as u16
-        }
-    }
-}
-
-/// The arcs of a block. Along a ring that the block spans, the arc starts at 0, wherever the block
-/// starts.
-pub(crate) fn arcs_of(grid: &Grid, block: Block) -> Arcs {
-    let mut arcs = Arcs::default();
-    for (dimension, ((start, len), arc)) in grid.spans(block).zip(&mut arcs).enumerate() {
-        *arc = Arc {
-            start: if len == grid.side(dimension).into() {
-                0
-            } else {
-                start as u16
-            },
-            len: len as u16,
-        };
-    }
-    arcs
-}
-
-/// The block with these arcs.
-pub(crate) fn block_of(grid: &Grid, arcs: &[Arc]) -> Block {
-    grid.encode(|at| arcs[at].start.into(), |at| arcs[at].len.into())
-}
-
-/// The number of processors of a box.
-#[inline]
-pub(crate) fn area(arcs: &[Arc]) -> u32 {
-    arcs.iter().map(|arc| u32::from(arc.len)).product()
-}
-
-/// Whether two boxes share a processor.
-#[inline]
-pub(crate) fn overlap(grid: &Grid, one: &[Arc], other: &[Arc]) -> bool {
-    let mut both = one.iter().zip(other).enumerate();
-    both.all(|(at, (&one, &other))| Side::of(grid, at).meet(one, other))
-}
-
-/// The size of the largest box that is left of `whole` when `taken` is taken out of it; all of it
-/// if the two do not overlap.
-///
-/// The largest box is as long as `whole` in all dimensions but one.
-#[inline]
-pub(crate) fn left_without(grid: &Grid, whole: &[Arc], taken: &[Arc]) -> u32 {
-    let area = area(whole);
-    if !overlap(grid, whole, taken) {
-        return area;
-    }
-    let both = whole.iter().zip(taken).enumerate();
-    let left = both.map(|(at, (&whole, &taken))| {
-        let left = Side::of(grid, at).left(whole, taken);
-        area / u32::from(whole.len) * u32::from(left)
-    });
-    left.max().unwrap_or(0)
-}
-
-/// Calls `visit` once with each box of these extents that lies in a corner of this one: along each
-/// dimension it starts where the box starts, or ends where it ends; with steps, as close to that as
-/// they let it begin. Does not call it if the extents do not fit.
-pub(crate) fn for_each_corner(
-    grid: &Grid,
-    within: &[Arc],
-    extents: &[u16],
-    steps: Option<Steps>,
-    mut visit: impl FnMut(&[Arc]),
-) {
-    let fits = |(within, extent): (&Arc, &u16)| *extent <= within.len;
-    if !within.iter().zip(extents).all(fits) {
-        return;
-    }
-    let mut place = Arcs::default();
-    let place = &mut place[..within.len()];
-    // The two starts along each dimension.
-    let mut starts = [[0; 2]; DIMENSIONS_MAX];
-    for (dimension, (within, &len)) in within.iter().zip(extents).enumerate() {
-        let (side, room) = (Side::of(grid, dimension), within.len - len);
-        let ahead = match steps {
-            None => [0, room],
-            Some(steps) => match steps.ahead(dimension, side.len, within.start, room) {
-                Some(ahead) => ahead,
-                None => return,
-            },
-        };
-        starts[dimension] = ahead.map(|ahead| side.moved(within.start, ahead));
-        place[dimension] = Arc {
-            start: starts[dimension][0],
-            len,
-        };
-    }
-    // Counts in binary: a dimension at the end is a 1.
-    loop {
-        visit(place);
-        let mut dimension = 0;
-        loop {
-            let Some(place) = place.get_mut(dimension) else {
-                return;
-            };
-            let [start, end] = starts[dimension];
-            let is_at_start = place.start == start;
-            place.start = if is_at_start { end } else { start };
-            if place.start != start {
-                break;
-            }
-            dimension += 1;
         }
     }
 }
