@@ -55,7 +55,8 @@
 //!   tolerated none.
 //! - If faulty processors, or jobs without an estimate, leave the head no place even after all
 //!   other jobs have ended, it gets no reservation and all others may pass it without limit: it is
-//!   unknown whether they delay it.
+//!   unknown whether they delay it. Once a repair has given it a place, they may not: with perfect
+//!   estimates it starts when the last job ends that ran at the repair, or earlier.
 //! - A job that never waits ([`Flags::NO_WAIT`]) is granted what it would get if it could wait.
 //!   Where reservations have to be made anew, they are, but no other job starts: if one of the jobs
 //!   before it could, it is refused. Its refusal delays nobody, and the next arrival makes the

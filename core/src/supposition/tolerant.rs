@@ -193,6 +193,11 @@ impl<S: Strategy> Supposition<'_, '_, S> {
         demand: u32,
         purpose: Purpose<'_, '_>,
     ) -> Result<Chain, Refusal> {
+        let purpose = if let Purpose::Grant(_) = purpose {
+            Purpose::Slice
+        } else {
+            purpose
+        };
         let unheld = self.unheld.clone();
         let nodes = unheld.nodes();
         let not_found = unheld.refusal_of(Refusal::Fragmented);

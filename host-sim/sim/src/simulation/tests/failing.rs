@@ -669,7 +669,8 @@ fn every_strategy_and_scheduler_stays_consistent() {
             }
         }
     }
-    assert!(restarts > 1_000.0, "{restarts}");
+    // Most failures are tolerated.
+    assert!(restarts > 500.0, "{restarts}");
 }
 
 /// Failures have random numbers of their own: the jobs are the same, and with failures that never
