@@ -183,7 +183,7 @@ fn an_urgent_job_goes_first() {
 
 #[test]
 fn a_job_tolerates_a_faulty_processor() {
-    let session = Session::new(8);
+    let session = Session::new(14);
     session.says("configure 4x4");
     session.says("fail 1 2");
     assert_eq!(

@@ -257,7 +257,10 @@ fn a_trace_of_the_jobs_has_the_tolerance_of_the_trace_they_came_from() {
     assert_eq!(column("finish_time"), ["100", "200", "300"]);
     let stuck = host_sim_in(folder.path(), &format!("{line} --log none.csv"));
     assert_ne!(stuck.code, Some(0), "{stuck}");
-    let spare = line.replace("in-place", "spare");
+    write("spare.csv", "time,what,which,state\n50,2x4,1,down\n");
+    let spare = line
+        .replace("in-place", "spare")
+        .replace("down.csv", "spare.csv");
     let failed = host_sim_in(folder.path(), &format!("{spare} --log in.csv"));
     assert!(
         failed.stderr.contains("another restart than spare"),

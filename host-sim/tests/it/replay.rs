@@ -90,7 +90,7 @@ fn a_job_gets_what_it_tolerates() {
     let operations = "fault 1 2\nalloc 1 4x4 tolerate=1\n\
                       {\"op\":\"alloc\",\"id\":2,\"shape\":[4,4],\"tolerate\":255}\n\
                       alloc 3 4x4\nfree 1\nfree 2\n";
-    let expected = r#"{"line":1,"op":"fault","faulty":1,"on":[]}
+    let expected = r#"{"line":1,"op":"fault","block":{"x":1,"y":2,"w":1,"h":1},"changed":1,"jobs":[]}
 {"line":2,"op":"alloc","id":1,"granted":[{"x":0,"y":0,"w":4,"h":4}]}
 {"line":3,"op":"alloc","id":2,"waits":0,"reason":"too-few-free"}
 {"line":4,"op":"alloc","id":3,"waits":1,"reason":"faults"}
