@@ -172,7 +172,8 @@ impl<S: Strategy> Supposition<'_, '_, S> {
     ) -> Result<(), IllegalProposal> {
         let grid = *self.supposed.grid();
         let pool = &*self.pool;
-        let is_proposed = |unit: &Block| pool.iter(blocks).any(|block| grid.overlap(block, *unit));
+        let is_in = |unit, block| grid.contains(block) && grid.overlap(block, unit);
+        let is_proposed = |unit: &Block| pool.iter(blocks).any(|block| is_in(*unit, block));
         let most = self.unheld.usable(request) as usize;
         for unit in self.unheld.units(&grid).filter(is_proposed).take(most) {
             self.supposed.leave(unit);

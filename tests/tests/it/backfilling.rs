@@ -637,13 +637,7 @@ fn passed_until_repair(configuration: Configuration, seed: u64) -> u32 {
             let request = request.with_estimate(last).with_tolerance(tolerance);
             changes.push(Change::submit(job, request));
         }
-        let queue = controller.jobs().queue();
-        let first = queue.head().map(|slot| queue.get(slot));
-        let unreserved = first.filter(|job| job.reserved_from().is_none());
-        let unreserved = unreserved.map(JobSlot::id);
         if now == repaired {
-            let by = ends.last().map_or(now, |&(end, _)| end);
-            head = first.map(|job| (job.id(), by));
             changes.extend(
                 faulty
                     .iter()
@@ -653,8 +647,18 @@ fn passed_until_repair(configuration: Configuration, seed: u64) -> u32 {
         let due = ends.iter().take_while(|&&(end, _)| end <= now);
         let due: Vec<_> = due.map(|&(_, job)| Change::Release { job }).collect();
         ends.retain(|&(end, _)| end > now);
-        for change in due.into_iter().chain(changes) {
-            for grant in ask_at(&mut controller, &change, now).grants {
+        let changes = [due, changes].concat();
+        for (at, change) in changes.iter().enumerate() {
+            let queue = controller.jobs().queue();
+            let first = queue.head().map(|slot| queue.get(slot));
+            let unreserved = first.filter(|job| job.reserved_from().is_none());
+            let unreserved = unreserved.map(JobSlot::id);
+            // The last repair.
+            if now == repaired && at + 1 == changes.len() {
+                let by = ends.last().map_or(now, |&(end, _)| end);
+                head = first.map(|job| (job.id(), by));
+            }
+            for grant in ask_at(&mut controller, change, now).grants {
                 ends.insert((now + lasts[&grant.job], grant.job));
                 let passes = unreserved.is_some_and(|first| first < grant.job);
                 passed += u32::from(passes && now < repaired);

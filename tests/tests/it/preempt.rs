@@ -105,8 +105,8 @@ fn some_change(random: &mut Random, machine: &Grid) -> Change {
             lease: NonZeroU64::new(u64::from(random.below(3)) * 40),
         },
         60..80 => Change::Release { job },
-        80..88 => fault(unit(machine, node), true),
-        88..99 => fault(unit(machine, node), false),
+        80..90 => fault(unit(machine, node), true),
+        90..99 => fault(unit(machine, node), false),
         _ => Change::Reset,
     }
 }
@@ -317,7 +317,7 @@ fn trial(configuration: Configuration, gets: Gets, seed: u64) -> Seen {
 
 #[test]
 fn a_job_takes_processors_exactly_if_it_may_and_there_is_a_place_then() {
-    let machine = Grid::from(mesh(SIDE, SIDE));
+    let (machine, mut with_faulty) = (Grid::from(mesh(SIDE, SIDE)), 0);
     for (seed, (strategy, gets)) in (1..).zip([
         (StrategyKind::FirstFit, Gets::Box { turns: false }),
         (StrategyKind::FreeSubmeshList, Gets::Box { turns: true }),
@@ -343,7 +343,8 @@ fn a_job_takes_processors_exactly_if_it_may_and_there_is_a_place_then() {
             let context = format!("{strategy}, {scheduler:?}: {seen:?}");
             let least = seen.preempted.min(seen.out_of_turn).min(seen.refused);
             assert!(least > ROUNDS / 500 && seen.not_committed > 0, "{context}");
-            assert!(seen.with_faulty > 0, "{context}");
+            with_faulty += seen.with_faulty;
         }
     }
+    assert!(with_faulty > 20, "{with_faulty}");
 }

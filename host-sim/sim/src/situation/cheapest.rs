@@ -132,8 +132,8 @@ impl Situation<'_> {
 
     /// The jobs that meet a box of the request's shape, in any order of its extents in which the
     /// strategy lays it, for the box at which they weigh least: their places, ascending. `None`
-    /// where the strategy gives no boxes, no box is free of faulty processors and of jobs that stay,
-    /// or the request tolerates some.
+    /// where the strategy gives no boxes, the request tolerates faulty processors, or each box has
+    /// some of these or of a job that stays.
     fn lightest_in_the_way(
         &self,
         request: &Request,
