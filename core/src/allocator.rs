@@ -31,6 +31,7 @@ use crate::strategy::{
     AnyStrategy, OccupancyEvent, Purpose, Room, ServedStrategy, Site, Strategy, StrategyKind,
     check, demand_on,
 };
+use crate::supposition::Unheld;
 
 /// Gives processors of one machine away and takes them back.
 ///
@@ -298,7 +299,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
             self.check_present(request, demand, None)?;
         }
         self.strategy.arrived(request);
-        self.find(request, demand, Purpose::Grant(None), None)
+        self.find(request, demand, None, Purpose::Grant(None), None)
     }
 
     /// Takes what the strategy has found: at least one block.
@@ -308,10 +309,30 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         self.tickets.issue(blocks.head())
     }
 
-    /// Searches for the blocks of a request whose demand is known.
+    /// Searches for the blocks of a request whose demand is known, where these jobs hold blocks, if
+    /// there are jobs.
+    #[inline(always)]
+    pub(crate) fn find(
+        &mut self,
+        request: &Request,
+        demand: u32,
+        jobs: Option<&JobTable<'m>>,
+        purpose: Purpose<'_, 'm>,
+        pause: Option<&Pause<'_, 'm>>,
+    ) -> Result<Chain, Refusal> {
+        match self.find_working(request, demand, purpose, pause) {
+            Err(refusal) if request.is_tolerant() && self.occupancy.faulty_count() > 0 => self
+                .suppose_for(request, jobs, pause)
+                .place_with_faulty(request, demand, refusal, purpose)
+                .map_err(|refusal| request.refusal_of(refusal)),
+            blocks => blocks,
+        }
+    }
+
+    /// [`Allocator::find`] without faulty processors.
     // The board has one copy.
     #[cfg_attr(not(target_os = "none"), inline(always))]
-    pub(crate) fn find(
+    fn find_working(
         &mut self,
         request: &Request,
         demand: u32,
@@ -322,7 +343,8 @@ impl<'m, S: Strategy> Allocator<'m, S> {
             return Err(Refusal::TooFewFree);
         }
         let blocks = if request.is_gang() {
-            let mut supposition = self.suppose().pausing(pause.copied());
+            let supposition = self.suppose_knowing(Unheld::NONE);
+            let mut supposition = supposition.pausing(pause.copied());
             supposition.propose(request, purpose)
         } else {
             self.occupancy.settle_for_search();
@@ -424,6 +446,12 @@ impl<'m, S: Strategy> Allocator<'m, S> {
             self.tickets.held() <= blocks as usize,
             "an allocation has a block"
         );
+    }
+
+    /// The number of processors of the blocks.
+    pub(crate) fn area_of(&self, blocks: Chain) -> u32 {
+        let grid = self.occupancy.grid();
+        self.pool.iter(blocks).map(|block| grid.area(block)).sum()
     }
 
     /// The occupancy and the held blocks.

@@ -88,10 +88,10 @@ refusals! {
     /// them at once.
     GangIncomplete = "gang-incomplete",
         "enough free processors, but no places for all slices of the gang at once";
-    /// Enough processors are free. The search found no places for all slices of the gang, and gave
-    /// up before it had looked everywhere.
+    /// Enough processors are free. The search found no place, or none for all slices of a gang, and
+    /// gave up before it had looked everywhere.
     NotSearchedToTheEnd = "not-searched-to-the-end",
-        "no places for all slices of the gang were found, and the search was not completed";
+        "no place was found, and the search was not completed";
 }
 
 impl Refusal {

@@ -58,6 +58,7 @@ pub mod storage;
 pub mod strategy;
 mod supposition;
 mod texts;
+mod tolerance;
 mod view;
 
 mod search;
@@ -108,4 +109,5 @@ pub use strategy::{
     StrategyInfo, StrategyKind, StrategyTextError,
 };
 pub use supposition::Supposition;
+pub use tolerance::Tolerance;
 pub use view::View;

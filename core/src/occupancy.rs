@@ -259,7 +259,6 @@ impl<'m> Occupancy<'m> {
     }
 
     /// The faulty processors in the order of their numbers. O(words), O(1) if there is none.
-    #[cfg(feature = "restore")]
     pub(crate) fn faulty_nodes(&self) -> impl Iterator<Item = NodeId> {
         let rows = match self.faulty_count {
             0 => 0,

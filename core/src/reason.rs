@@ -41,7 +41,7 @@ reasons! {
     Faults = "faults";
     /// The scheduler tries other jobs first.
     NotItsTurn = "not-its-turn";
-    /// Fewer processors are free than it needs.
+    /// Fewer processors are free than it needs, or are faulty ones that it tolerates.
     TooFewFree = "too-few-free";
     /// It would fit if it did not demand rings.
     RingNotFree = "ring-not-free";
@@ -55,8 +55,8 @@ reasons! {
     TableFull = "table-full";
     /// Enough processors are free, and slices of the gang have places, but not all of them at once.
     GangIncomplete = "gang-incomplete";
-    /// Enough processors are free. The search found no places for all slices of the gang, and gave
-    /// up before it had looked everywhere.
+    /// Enough processors are free. The search found no place, or none for all slices of a gang, and
+    /// gave up before it had looked everywhere.
     NotSearchedToTheEnd = "not-searched-to-the-end";
 }
 
@@ -70,7 +70,8 @@ wire! {
         pub reason: Option<Reason>,
         /// Jobs before it in the queue.
         pub ahead: u32,
-        /// The free processors that it needs, at least; if it runs, those that it holds.
+        /// The processors that it needs, at least, faulty ones that it tolerates among them; if it
+        /// runs, those that it holds.
         pub needs: u32,
         /// Processors neither held nor faulty.
         pub free: u32,

@@ -7,11 +7,18 @@ use crate::class::Class;
 use crate::grid::Shape;
 use crate::mesh::Sides;
 use crate::slices::Slices;
+use crate::tolerance::Tolerance;
 use crate::wire::wire;
 
-#[cfg(all(feature = "serde", any(feature = "gangs", feature = "priorities")))]
+#[cfg(all(
+    feature = "serde",
+    any(feature = "gangs", feature = "priorities", feature = "tolerance")
+))]
 mod sent;
-#[cfg(all(feature = "serde", any(feature = "gangs", feature = "priorities")))]
+#[cfg(all(
+    feature = "serde",
+    any(feature = "gangs", feature = "priorities", feature = "tolerance")
+))]
 use sent::Sent;
 
 /// A point in time or a duration, in ticks. The caller chooses the length of a tick: the simulator
@@ -88,7 +95,10 @@ wire! {
     /// several slices of this shape and number.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[cfg_attr(
-        all(feature = "serde", any(feature = "gangs", feature = "priorities")),
+        all(
+            feature = "serde",
+            any(feature = "gangs", feature = "priorities", feature = "tolerance")
+        ),
         serde(into = "Sent", from = "Sent")
     )]
     pub struct Request {
@@ -101,16 +111,32 @@ wire! {
         pub flags: Flags,
         /// How many slices it asks for, all or none; [`Slices::ONE`] unless it is a gang.
         #[cfg_attr(
-            all(feature = "serde", not(any(feature = "gangs", feature = "priorities"))),
+            all(
+                feature = "serde",
+                not(any(feature = "gangs", feature = "priorities", feature = "tolerance"))
+            ),
             serde(skip)
         )]
         pub slices: Slices,
         /// How urgent it is; [`Class::DEFAULT`] unless it has a priority or is preemptible.
         #[cfg_attr(
-            all(feature = "serde", not(any(feature = "gangs", feature = "priorities"))),
+            all(
+                feature = "serde",
+                not(any(feature = "gangs", feature = "priorities", feature = "tolerance"))
+            ),
             serde(skip)
         )]
         pub class: Class,
+        /// How many faulty processors each of its slices may have; [`Tolerance::NONE`] unless it
+        /// tolerates some.
+        #[cfg_attr(
+            all(
+                feature = "serde",
+                not(any(feature = "gangs", feature = "priorities", feature = "tolerance"))
+            ),
+            serde(skip)
+        )]
+        pub tolerance: Tolerance,
         /// The estimated time for which the job will hold its processors, in ticks. A job without
         /// an estimate counts as one that never ends. A job that runs longer than its estimate
         /// keeps its processors.
@@ -135,6 +161,7 @@ impl Request {
             flags: Flags::empty(),
             slices: Slices::ONE,
             class: Class::DEFAULT,
+            tolerance: Tolerance::NONE,
             estimate: None,
         }
     }
@@ -214,6 +241,34 @@ impl Request {
             self.class = class;
         }
         self
+    }
+
+    /// The same request, each of whose slices may have this many faulty processors.
+    #[must_use]
+    pub const fn with_tolerance(mut self, tolerance: Tolerance) -> Self {
+        self.tolerance = tolerance;
+        self
+    }
+
+    /// How many faulty processors each of its slices may have: as many as its tolerance says, but
+    /// at least one processor works.
+    #[inline]
+    pub const fn tolerated(&self) -> u32 {
+        let (tolerated, others) = (
+            self.tolerance.get() as u32,
+            self.processors.saturating_sub(1),
+        );
+        if tolerated < others {
+            tolerated
+        } else {
+            others
+        }
+    }
+
+    /// Whether its slices may have faulty processors.
+    #[inline]
+    pub(crate) const fn is_tolerant(&self) -> bool {
+        Tolerance::BUILT && self.tolerated() > 0
     }
 
     /// The number of slices, at least 1.

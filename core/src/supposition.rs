@@ -11,6 +11,9 @@ use crate::request::Request;
 use crate::strategy::{AnyStrategy, OccupancyEvent, Purpose, Site, Strategy, demand_on};
 
 mod gang;
+mod tolerant;
+
+pub(crate) use tolerant::Unheld;
 
 /// A supposed occupancy: some allocations given back, some processors occupied. It answers what the
 /// strategy would do then. The machine and its jobs do not change.
@@ -41,6 +44,7 @@ pub struct Supposition<'a, 'm, S = AnyStrategy<'m>> {
     pub(crate) strategy: &'a mut S,
     pub(crate) pool: &'a mut BlockPool<'m>,
     tickets: &'a Tickets<'m>,
+    pub(crate) unheld: Unheld,
     pub(crate) pause: Option<Pause<'a, 'm>>,
 }
 
@@ -52,6 +56,7 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
         strategy: &'a mut S,
         pool: &'a mut BlockPool<'m>,
         tickets: &'a Tickets<'m>,
+        unheld: Unheld,
     ) -> Self {
         Supposition {
             supposed,
@@ -59,6 +64,7 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
             strategy,
             pool,
             tickets,
+            unheld,
             pause: None,
         }
     }
@@ -83,7 +89,7 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
         for block in self.pool.iter_from(cell) {
             // Processors that are free already must not be counted twice.
             self.supposed.occupy(block);
-            self.supposed.vacate(self.occupancy, block);
+            self.unheld.vacate(self.supposed, self.occupancy, block);
         }
         Ok(())
     }
@@ -91,7 +97,7 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
     /// Gives back the blocks of a chain, none of which was given back or occupied here before.
     pub(crate) fn give_back_blocks(&mut self, blocks: Chain) {
         for block in self.pool.iter(blocks) {
-            self.supposed.vacate(self.occupancy, block);
+            self.unheld.vacate(self.supposed, self.occupancy, block);
             self.poll();
         }
     }
@@ -106,7 +112,7 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
 
     /// [`Supposition::occupy`] for a block that is within the machine.
     pub(crate) fn occupy_block(&mut self, block: Block) {
-        self.supposed.occupy(block);
+        self.unheld.occupy(self.supposed, block);
         self.poll();
     }
 
@@ -116,7 +122,8 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
     }
 
     /// Whether the strategy would find a place for the request, or places for all slices of a gang.
-    /// A search for a gang that gives up says no.
+    /// A search for a gang, or with faulty processors ([`Tolerance`](crate::Tolerance)), that gives
+    /// up says no.
     ///
     /// # Time complexity
     ///
@@ -135,29 +142,62 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
     }
 
     /// Whether a request whose demand is known may fit: [`Supposition::fits_demand`], or the search
-    /// for its slices was not completed.
+    /// was not completed.
     pub(crate) fn may_fit(&mut self, request: &Request, demand: u32) -> bool {
         let answer = self.answer(request, demand);
         let is_open = matches!(answer, Err(Refusal::NotSearchedToTheEnd));
         is_open || matches!(answer, Ok(()) | Err(Refusal::TableFull))
     }
 
+    /// Whether the request would be granted here; nothing changes.
+    ///
+    /// # Errors
+    ///
+    /// Why not: those of [`Allocator::allocate`](crate::Allocator::allocate).
+    ///
+    /// # Time complexity
+    ///
+    /// That of the strategy.
+    pub fn attempt(&mut self, request: &Request) -> Result<(), Refusal> {
+        let demand = demand_on(self.strategy, self.supposed.grid(), request)?;
+        let answer = self.answer(request, demand);
+        answer.map_err(|refusal| request.refusal_of(refusal))
+    }
+
     /// Whether there are places for a request whose demand is known.
     fn answer(&mut self, request: &Request, demand: u32) -> Result<(), Refusal> {
-        if demand > self.free() {
-            return Err(Refusal::TooFewFree);
-        }
-        let blocks = self.propose(request, Purpose::Question)?;
+        let blocks = self.place(request, demand, Purpose::Question)?;
         self.pool.free(blocks);
         Ok(())
     }
 
-    /// Lets the strategy search here for a request whose demand is free. The strategy's own data
-    /// stay as they were.
+    /// Lets the strategy search here for a request whose demand is known. Faulty processors are in
+    /// no place, unless there is none without and the request tolerates them.
     ///
     /// # Errors
     ///
-    /// Those of [`Site::ask`]; for a gang also those of its search.
+    /// `TooFewFree`, those of [`Site::ask`]; for a gang also those of its search, and
+    /// `NotSearchedToTheEnd` with faulty processors.
+    pub(crate) fn place(
+        &mut self,
+        request: &Request,
+        demand: u32,
+        purpose: Purpose<'_, '_>,
+    ) -> Result<Chain, Refusal> {
+        let blocks = if demand > self.free() {
+            Err(Refusal::TooFewFree)
+        } else {
+            self.propose(request, purpose)
+        };
+        match blocks {
+            Err(refusal) if request.is_tolerant() => {
+                self.place_with_faulty(request, demand, refusal, purpose)
+            }
+            blocks => blocks,
+        }
+    }
+
+    /// [`Supposition::place`] without faulty processors, for a request whose demand is free.
     pub(crate) fn propose(
         &mut self,
         request: &Request,
@@ -166,15 +206,19 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
         // The bitmap was made, and the search may be one that has no pauses.
         self.poll();
         let blocks = if request.is_gang() {
-            self.gang(request, purpose)
+            self.gang(request, purpose, false)
         } else {
             self.slice(request, purpose)
         };
-        // The strategy returns to the machine's own occupancy.
+        self.end();
+        blocks
+    }
+
+    /// The strategy returns to the machine's own occupancy.
+    fn end(&mut self) {
         let event = OccupancyEvent::SuppositionEnded;
         let poll = || Pause::poll(self.pause.as_ref(), self.occupancy, self.pool);
         self.strategy.changed(self.occupancy, event, &poll);
-        blocks
     }
 
     /// The blocks of one slice.
@@ -195,11 +239,8 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
     ///
     /// That of the strategy.
     pub fn block(&mut self, request: &Request) -> Option<Block> {
-        let demand = demand_on(self.strategy, self.supposed.grid(), request);
-        if demand.ok()? > self.free() {
-            return None;
-        }
-        let blocks = self.propose(request, Purpose::Place).ok()?;
+        let demand = demand_on(self.strategy, self.supposed.grid(), request).ok()?;
+        let blocks = self.place(request, demand, Purpose::Place).ok()?;
         let only = match blocks.len() {
             1 => self.pool.iter(blocks).next(),
             _ => None,

@@ -418,7 +418,7 @@ pub const SERVER_BODY_MAX: usize = {
 /// The most bytes postcard takes for each kind of field.
 mod size {
     use meshalloc::message::NEAREST_MAX;
-    use meshalloc::{Class, DIMENSIONS_MAX, Slices};
+    use meshalloc::{Class, DIMENSIONS_MAX, Slices, Tolerance};
 
     /// A variant's number, below 128.
     pub(super) const TAG: usize = 1;
@@ -434,16 +434,26 @@ mod size {
     /// them: a shape is kept in 62 bits, of which such an extent takes 15 and any other at least
     /// one.
     const SHAPE: usize = list(DIMENSIONS_MAX, 1) + 3;
-    /// Shape, processors, flags, and the variant of slices, estimate and class.
-    pub(super) const REQUEST: usize = SHAPE + U32 + 1 + VARIANT + SLICES + OPTION + U64 + CLASS;
+    /// Shape, processors, flags, and the variant of slices, estimate, class and tolerance.
+    pub(super) const REQUEST: usize = SHAPE + U32 + 1 + VARIANT + OPTION + U64;
     const HAS_GANGS: bool = Slices::MOST > 1;
     const HAS_CLASSES: bool = Class::new(1, false).is_some();
-    /// The number of a variant; nothing in a build without gangs and priorities.
-    const VARIANT: usize = if HAS_GANGS || HAS_CLASSES { TAG } else { 0 };
+    const HAS_TOLERANCE: bool = Tolerance::new(1).is_some();
+    /// The number of a variant, and what it has beside the estimate; nothing in a build without
+    /// gangs, priorities and tolerance.
+    const VARIANT: usize = if HAS_TOLERANCE {
+        TAG + OPTION + SLICES + OPTION + CLASS + 1
+    } else if HAS_CLASSES {
+        TAG + OPTION + SLICES + CLASS
+    } else if HAS_GANGS {
+        TAG + SLICES
+    } else {
+        0
+    };
     /// The slices after the first.
     const SLICES: usize = if HAS_GANGS { U16 } else { 0 };
-    /// Whether there are slices after the first; whether the job is preemptible, and its priority.
-    const CLASS: usize = if HAS_CLASSES { OPTION + TAG + U64 } else { 0 };
+    /// Whether the job is preemptible, and its priority.
+    const CLASS: usize = if HAS_CLASSES { TAG + U64 } else { 0 };
     /// The nearest legal shapes, each of at most four extents: 2^20 processors have room for two
     /// second or third bytes.
     pub(super) const NEAREST: usize = NEAREST_MAX * (OPTION + list(4, 1) + 2);

@@ -3,7 +3,7 @@
 use meshalloc::Threshold;
 use meshalloc::{
     Block, Change, Configuration, Cube, Flags, Grid, GridError, JobId, Query, Request,
-    SchedulerKind, Shape, Storage, StrategyKind, Submesh, Victims,
+    SchedulerKind, Shape, Storage, StrategyKind, Submesh, Tolerance, Victims,
 };
 use meshalloc_firmware::keeping::Keep;
 use meshalloc_firmware::{Received, Server};
@@ -103,6 +103,8 @@ pub(crate) fn likely(bytes: &mut Bytes<'_>) -> Ask {
                 ticks => request.with_estimate(20 * u64::from(ticks)),
             };
             let request = request.with_priority(u64::from(choice >> 6) * 30);
+            let tolerance = Tolerance::new(choice >> 4 & 1).expect("this build has tolerance");
+            let request = request.with_tolerance(tolerance);
             Change::submit(job, request)
         }
         4 | 5 => Change::Release { job },

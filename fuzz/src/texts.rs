@@ -190,9 +190,13 @@ fn written(change: &Change, machine: Grid) -> String {
                 0 => String::new(),
                 ticks => format!(" priority={ticks}"),
             };
+            let tolerate = match request.tolerance.get() {
+                0 => String::new(),
+                faulty => format!(" tolerate={faulty}"),
+            };
             let lease = lease.map(|ticks| format!(" lease={ticks}"));
             format!(
-                "alloc {} {request}{priority}{}{}",
+                "alloc {} {request}{priority}{tolerate}{}{}",
                 job.0,
                 lease.unwrap_or_default(),
                 estimate.unwrap_or_default()

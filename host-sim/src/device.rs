@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use clap::{Args, Subcommand};
 use meshalloc::{
     Answer, Block, Change, Class, Configuration, Description, Error, Event, EventKind, JobId,
-    JobState, Outcome, Query, Request,
+    JobState, Outcome, Query, Request, Tolerance,
 };
 use meshalloc_firmware::client::{Client, ClientError, Endpoint, Line, Options, serial_ports};
 use meshalloc_firmware::protocol::Greeting;
@@ -82,7 +82,8 @@ enum Command {
     ///
     /// For example: submit 7 4x3, submit 8 chips=16, submit 9 4x4 --estimate 1h --lease 90m,
     /// submit 10 3x 4x4, a gang of three slices, which get their processors together,
-    /// submit 11 4x4 --priority 30m, before jobs that were submitted in the last 30 minutes
+    /// submit 11 4x4 --priority 30m, before jobs that were submitted in the last 30 minutes,
+    /// submit 12 4x4 --tolerate 1, which runs on though one of its processors may be faulty
     Submit {
         /// Its name, a number that no other job has
         job: u32,
@@ -101,6 +102,9 @@ enum Command {
         /// The time after which the job is released by itself
         #[arg(long, value_name = "TIME", value_parser = milliseconds)]
         lease: Option<NonZeroU64>,
+        /// The faulty processors that each of its slices may have, if it has no other place
+        #[arg(long, value_name = "N", default_value_t, hide_default_value = true)]
+        tolerate: u8,
     },
     /// Release a running job, or withdraw one that waits
     Release {
@@ -305,10 +309,15 @@ impl Device<'_> {
                 priority,
                 preemptible,
                 lease,
+                tolerate,
             } => {
                 let priority = priority.map_or(0, NonZeroU64::get);
                 let class = Class::new(priority, *preemptible).unwrap_or_default();
-                let mut request = self.request(shape)?.with_class(class);
+                let tolerance = Tolerance::new(*tolerate).expect("this build has tolerance");
+                let mut request = self
+                    .request(shape)?
+                    .with_class(class)
+                    .with_tolerance(tolerance);
                 if let Some(estimate) = estimate {
                     request = request.with_estimate(estimate.get());
                 }

@@ -6,6 +6,7 @@ use meshalloc::{Refusal, Request, StrategyKind, Ticks};
 use crate::foresight::Outlook;
 use crate::strategy::{Held, Strategy, places_anywhere};
 use crate::submesh::Rect;
+use crate::tolerance;
 
 /// A use of processors until a time: by a running job or a reservation.
 #[derive(Clone, Debug)]
@@ -71,6 +72,39 @@ impl Situation<'_> {
         strategy
     }
 
+    /// The faulty nodes that nobody holds, for a job that runs from a future time until another.
+    fn unheld(&self, from: Option<Ticks>, until: Ticks) -> Vec<u32> {
+        let running = self.running.iter();
+        let running = running.filter(|job| from.is_none_or(|from| job.end > from));
+        let from = from.unwrap_or(self.now);
+        let reserved = self.reserved.iter();
+        let reserved = reserved.filter(|other| other.start < until && other.end > from);
+        let held: Vec<u32> = running
+            .chain(reserved)
+            .flat_map(|held| held.nodes.clone())
+            .collect();
+        let nodes = (0..).zip(self.faulty).filter(|&(_, &faulty)| faulty);
+        nodes
+            .map(|(node, _)| node)
+            .filter(|node| !held.contains(node))
+            .collect()
+    }
+
+    /// The faulty nodes that nobody holds now.
+    fn unheld_now(&self) -> Vec<u32> {
+        self.unheld(None, self.now)
+    }
+
+    /// How many faulty nodes that nobody holds now a job may have.
+    fn usable(&self, request: &Request) -> u32 {
+        tolerance::usable(&self.unheld_now(), request)
+    }
+
+    /// Places a job now, as if nothing were reserved.
+    fn place_freely(&self, request: &Request) -> Result<Held, Refusal> {
+        tolerance::place(self.strategy, &self.unheld_now(), request)
+    }
+
     /// The number of processors that are neither used nor reserved at a time.
     fn free_at(&self, time: Ticks) -> i64 {
         let sum = |uses: &[Use], counts: &dyn Fn(&Use) -> bool| {
@@ -114,38 +148,44 @@ impl Situation<'_> {
     fn place_around(&self, request: &Request) -> Result<Held, Refusal> {
         let until = end_of(request, self.now);
         if self.reserved.iter().all(|other| other.start >= until) {
-            return self.strategy.place(request);
+            return self.place_freely(request);
         }
         if reserves_nodes(self.strategy.kind()) {
-            self.strategy.place(request)?;
-            let around = self.during(None, until).place(request);
-            return around.map_err(|_| Refusal::Reserved);
+            self.place_freely(request)?;
+            let (then, unheld) = (self.during(None, until), self.unheld(None, until));
+            return tolerance::place(&then, &unheld, request).map_err(|refusal| match refusal {
+                Refusal::NotSearchedToTheEnd => refusal,
+                _ => Refusal::Reserved,
+            });
         }
         let processors = self.strategy.check(request)?.taken;
-        if processors > self.strategy.machine().free().into() {
+        if processors > (self.strategy.machine().free() + self.usable(request)).into() {
             return Err(Refusal::TooFewFree);
         }
         if self.has_free(processors, self.now, until) {
-            return self.strategy.place(request);
+            return self.place_freely(request);
         }
         // On a copy, since a successful search may advance a random generator.
-        Err(match self.strategy.clone().place(request) {
+        Err(self.on_copy(|copy| match copy.place_freely(request) {
             Ok(_) => Refusal::Reserved,
             Err(refusal) => refusal,
-        })
+        }))
     }
 
     /// Whether a job would find a place now so that it delays no reservation, if the pool had room.
     pub fn would_start(&self, request: &Request) -> bool {
         // On a copy, since a successful search may advance a random generator.
+        self.on_copy(|copy| copy.place_around(request).is_ok())
+    }
+
+    fn on_copy<T>(&self, ask: impl FnOnce(&Situation<'_>) -> T) -> T {
         let strategy = self.strategy.clone();
-        let copy = Situation {
+        ask(&Situation {
             strategy: &strategy,
             running: self.running.clone(),
             reserved: self.reserved.clone(),
             ..*self
-        };
-        copy.place_around(request).is_ok()
+        })
     }
 
     /// The reservation for a job that has to wait. It begins at the first end of another job at
@@ -159,10 +199,11 @@ impl Situation<'_> {
         times.into_iter().find_map(|start| {
             let end = end_of(request, start);
             let (nodes, blocks) = if reserves_nodes(self.strategy.kind()) {
-                self.find(&self.during(Some(start), end), request)?
+                let then = self.during(Some(start), end);
+                self.find(&then, &self.unheld(Some(start), end), request)?
             } else {
-                let suffices = self.free_at(start) >= processors as i64
-                    && self.has_free(processors, start, end);
+                let usable = self.free_at(start) + i64::from(self.usable(request));
+                let suffices = usable >= processors as i64 && self.has_free(processors, start, end);
                 suffices.then_some((Vec::new(), 0))?
             };
             Some(Use {
@@ -178,8 +219,13 @@ impl Situation<'_> {
     /// The corner of a dominant free submesh of that time that withholds the fewest nodes now; else
     /// what the strategy chooses, and in how many blocks if they are several. If there is no room
     /// for them, all nodes.
-    fn find(&self, then: &Strategy, request: &Request) -> Option<(Vec<u32>, usize)> {
-        let place = then.place(request).ok()?;
+    fn find(
+        &self,
+        then: &Strategy,
+        unheld: &[u32],
+        request: &Request,
+    ) -> Option<(Vec<u32>, usize)> {
+        let place = tolerance::place(then, unheld, request).ok()?;
         let grid = then.grid();
         let mut corners = Vec::new();
         for (w, h) in then.recognized(request) {

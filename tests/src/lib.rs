@@ -49,6 +49,7 @@ pub mod strategy;
 pub mod submesh;
 pub mod survey;
 pub mod system;
+pub mod tolerance;
 pub mod trial;
 pub mod wormhole;
 

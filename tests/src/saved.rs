@@ -8,7 +8,7 @@ use meshalloc::checksum::Crc32;
 use meshalloc::jobs::JobSlot;
 use meshalloc::{
     Block, Change, Class, Configuration, Controller, Flags, Grid, JobId, NodeId, Request,
-    RestoreError, Shape, Slices, Submesh, Ticks, VICTIMS_MAX, Victims,
+    RestoreError, Shape, Slices, Submesh, Ticks, Tolerance, VICTIMS_MAX, Victims,
 };
 
 use crate::random::Random;
@@ -257,6 +257,10 @@ fn request(machine: &Grid, random: &mut Random, is_varied: bool) -> Request {
     }
     if is_varied && random.percent(40) {
         request = request.with_class(class(random));
+    }
+    if is_varied && random.percent(20) {
+        let faulty = random.between(1, 3) as u8;
+        request = request.with_tolerance(Tolerance::new(faulty).expect("it is built"));
     }
     request
 }

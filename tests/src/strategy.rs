@@ -478,6 +478,24 @@ impl Strategy {
         }
     }
 
+    /// Places a request as if these faulty nodes, which no job holds, worked, and as if nothing
+    /// were known of other jobs.
+    ///
+    /// # Errors
+    ///
+    /// The refusal.
+    pub fn place_with(&self, works: &[u32], request: &Request) -> Result<Held, Refusal> {
+        let mut then = self.clone();
+        for &node in works {
+            then.set(node, false);
+        }
+        then.look(Outlook::default());
+        let held = then.place(request)?;
+        // What was drawn is drawn.
+        self.generator.swap(&then.generator);
+        Ok(held)
+    }
+
     /// The dominant free submeshes of a mesh, in the order of definition 1.
     pub fn dominant_free_submeshes(&self) -> &[Rect] {
         let list = || self.machine.scan().dominant_free_submeshes();

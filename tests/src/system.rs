@@ -6,7 +6,7 @@ use std::num::NonZeroU64;
 use meshalloc::message::JobReport;
 use meshalloc::{
     Block, Capacity, Change, Configuration, ConfigureError, Counts, Error, FaultReport, Flags,
-    JobId, JobState, Outcome, Refusal, Request, SchedulerKind, Statistics, Ticks,
+    JobId, JobState, Outcome, Refusal, Request, SchedulerKind, Statistics, Ticks, Tolerance,
 };
 
 use crate::backfilling::{Situation, Use, end_of};
@@ -16,6 +16,7 @@ use crate::foresight::{Other, Outlook};
 use crate::grid::{Grid, NaiveMachine};
 use crate::rig::{Answer, Ended, Granted};
 use crate::strategy::{Held, Strategy, counts_processors};
+use crate::tolerance;
 
 /// A job that waits or runs.
 #[derive(Clone, Debug)]
@@ -113,6 +114,12 @@ impl Expected {
         let is_gone = |job| gone.clone().any(|ended| ended.job == job);
         self.grants.retain(|grant| !is_gone(grant.job));
         self
+    }
+
+    /// Whether a job was granted any of these nodes.
+    pub fn grants_any_of(&self, nodes: &[u32]) -> bool {
+        let held = self.grants.iter().map(|grant| grant.held.nodes(&self.grid));
+        held.flatten().any(|node| nodes.contains(&node))
     }
 
     /// Whether these are the grants.
@@ -463,7 +470,12 @@ impl System {
         if !job.nodes(self.grid()).iter().any(is_faulty) {
             return Err(Error::NothingToReplace);
         }
-        let new = self.place_without(std::slice::from_ref(&job), &job.request)?;
+        // What is better than before.
+        let broken = job.nodes(self.grid()).into_iter().filter(is_faulty);
+        let fewer = (broken.count() as u32 - 1).min(job.request.tolerated()) as u8;
+        let fewer = Tolerance::new(fewer).expect("as before");
+        let request = job.request.with_tolerance(fewer);
+        let new = self.place_without(std::slice::from_ref(&job), &request)?;
         let held = job.held.as_ref().expect("it runs");
         self.strategy
             .give_back(held, |node| self.faulty[node as usize]);
@@ -522,7 +534,7 @@ impl System {
             then.give_back(held, |node| self.faulty[node as usize]);
         }
         then.look(Outlook::default());
-        let new = then.place(request)?;
+        let new = tolerance::place(&then, &self.unheld(leaving), request)?;
         // The old blocks take room until it has the new ones.
         if self.situation().has_room(then.blocks(&new)) {
             Ok(new)
@@ -533,7 +545,7 @@ impl System {
 
     /// A job, which is in no list, gets what is free, and others may try.
     fn grant_out_of_turn(&mut self, mut job: Job, new: Held, grants: &mut Vec<ExpectedGrant>) {
-        self.strategy.take(&new);
+        self.take(&new);
         job.held = Some(new);
         job.granted_at = self.clock;
         job.attempts += 1;
@@ -892,8 +904,10 @@ impl System {
         let outcome = if self.waiting.iter().any(|job| job.reserved.is_some()) {
             self.situation().place(&request)
         } else {
-            self.strategy.place(&request)
+            tolerance::place(&self.strategy, &self.unheld(&[]), &request)
         };
+        // A job may be granted with fewer free nodes, if it tolerates faulty ones.
+        let valid = valid || outcome.is_ok();
         let job = &mut self.waiting[at];
         let missed = valid && outcome.is_err();
         job.attempts += 1;
@@ -904,7 +918,7 @@ impl System {
         let held = outcome?;
         let mut job = self.waiting.remove(at);
         job.reserved = None;
-        self.strategy.take(&held);
+        self.take(&held);
         job.held = Some(held);
         job.granted_at = self.clock;
         self.counts.granted += 1;
@@ -919,6 +933,25 @@ impl System {
         let processors = job.processors(self.grid());
         self.running.push(job);
         Ok(processors)
+    }
+
+    /// The faulty nodes that no job holds but for these.
+    fn unheld(&self, leaving: &[Job]) -> Vec<u32> {
+        let stays = |job: &&Job| leaving.iter().all(|other| other.id != job.id);
+        let stay: Vec<&Job> = self.running.iter().filter(stays).collect();
+        let mut faulty = self.faulty_nodes();
+        faulty.retain(|&node| !stay.iter().any(|job| job.holds(self.grid(), node)));
+        faulty
+    }
+
+    /// A job takes these nodes; faulty ones among them were busy.
+    fn take(&mut self, held: &Held) {
+        for node in held.nodes(self.grid()) {
+            if self.faulty[node as usize] {
+                self.strategy.set(node, false);
+            }
+        }
+        self.strategy.take(held);
     }
 
     /// The outlook when this job of the queue is placed.

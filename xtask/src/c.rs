@@ -27,7 +27,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "TRIPLE")]
     target: Option<String>,
     /// The strategies and schedulers in it, separated by commas, `machine` for pods, `gangs` for
-    /// requests of several slices and `priorities`; without this option all
+    /// requests of several slices, `priorities` and `tolerance`; without this option all
     #[arg(
         long,
         value_name = "NAME,...",
@@ -91,7 +91,7 @@ fn archive(target: &str, only: &[String]) -> Result<PathBuf> {
     let mut features = vec![];
     if !only.is_empty() {
         let names = only.iter().map(|name| match &**name {
-            "machine" | "gangs" | "priorities" => name.clone(),
+            "machine" | "gangs" | "priorities" | "tolerance" => name.clone(),
             name => {
                 let strategy = StrategyKind::ALL.iter().find(|kind| kind.name() == name);
                 let feature = strategy.map_or(name, |kind| kind.info().feature);

@@ -158,13 +158,14 @@ const SERVE_ANY_GRID: [&str; 4] = [
 /// Features of the firmware whose flash and RAM the table shows beside an image without them.
 /// `preemption`, `reasons` and `replace` include `machine`; `preemption` also includes `priorities`
 /// and `replace`.
-const MEASURED: [&str; 6] = [
+const MEASURED: [&str; 7] = [
     "gangs",
     "machine",
     "preemption",
     "priorities",
     "reasons",
     "replace",
+    "tolerance",
 ];
 
 /// All images.

@@ -170,7 +170,7 @@ void meshalloc_panic(const char *file, size_t length, uint32_t line);
 #define MESHALLOC_REASON_GANG_INCOMPLETE 10
 
 /**
- * Reason: no places for all slices of the gang were found, and the search was not completed.
+ * Reason: no place was found, and the search was not completed.
  */
 #define MESHALLOC_REASON_NOT_SEARCHED_TO_THE_END 11
 
@@ -229,8 +229,8 @@ enum meshalloc_error
    */
   MESHALLOC_ERROR_GANG_INCOMPLETE = -10,
   /**
-   * Enough processors are free. The search found no places for all slices of the gang, and gave
-   * up before it had looked everywhere.
+   * Enough processors are free. The search found no place, or none for all slices of a gang, and
+   * gave up before it had looked everywhere.
    */
   MESHALLOC_ERROR_NOT_SEARCHED_TO_THE_END = -11,
   /**
@@ -486,6 +486,11 @@ typedef struct meshalloc_request {
    * only 0.
    */
   uint8_t preemptible;
+  /**
+   * How many faulty processors each slice may have, if it has no other place. It holds them. A
+   * build without the feature `tolerance` serves only 0: MESHALLOC_ERROR_BAD_ARGUMENT.
+   */
+  uint8_t tolerated;
 } meshalloc_request;
 
 /**
@@ -1179,11 +1184,11 @@ const char *meshalloc_error_text(int32_t error);
 /** Initialiser of a meshalloc_machine: a torus of three dimensions. */
 #define MESHALLOC_TORUS_3D(x, y, z) { { (x), (y), (z) }, 3, 7, 0 }
 /** Initialiser of a meshalloc_request: `w` by `h` processors. */
-#define MESHALLOC_REQUEST(w, h) { { (w), (h) }, 2, 0, 0, 0, 0, 0, 0 }
+#define MESHALLOC_REQUEST(w, h) { { (w), (h) }, 2, 0, 0, 0, 0, 0, 0, 0 }
 /** Initialiser of a meshalloc_request: `x` by `y` by `z` processors. */
-#define MESHALLOC_REQUEST_3D(x, y, z) { { (x), (y), (z) }, 3, 0, 0, 0, 0, 0, 0 }
+#define MESHALLOC_REQUEST_3D(x, y, z) { { (x), (y), (z) }, 3, 0, 0, 0, 0, 0, 0, 0 }
 /** Initialiser of a meshalloc_request: `n` processors in any shape that the machine has. */
-#define MESHALLOC_REQUEST_CHIPS(n) { { 1 }, 1, MESHALLOC_CHIPS, 0, (n), 0, 0, 0 }
+#define MESHALLOC_REQUEST_CHIPS(n) { { 1 }, 1, MESHALLOC_CHIPS, 0, (n), 0, 0, 0, 0 }
 
 /** Whether the same call may succeed later. */
 #define MESHALLOC_IS_TEMPORARY(error) ((error) < 0 && (error) > -100)
@@ -1432,13 +1437,13 @@ const char *meshalloc_error_text(int32_t error);
 #if UINTPTR_MAX > 0xffffffffu
 #define MESHALLOC_WORD_ 8u
 #define MESHALLOC_BLOCK_ 12u
-#define MESHALLOC_JOB_ 116u
+#define MESHALLOC_JOB_ 124u
 #define MESHALLOC_ALLOCATOR_ 1760u
 #define MESHALLOC_CONTROLLER_ 2624u
 #else
 #define MESHALLOC_WORD_ 4u
 #define MESHALLOC_BLOCK_ 10u
-#define MESHALLOC_JOB_ 94u
+#define MESHALLOC_JOB_ 102u
 #define MESHALLOC_ALLOCATOR_ 1576u
 #define MESHALLOC_CONTROLLER_ 2384u
 #endif

@@ -53,8 +53,8 @@ pub enum Error {
     NotFree = -9,
     /// Enough processors are free and slices of the gang have places, but not all of them at once.
     GangIncomplete = -10,
-    /// Enough processors are free. The search found no places for all slices of the gang, and gave
-    /// up before it had looked everywhere.
+    /// Enough processors are free. The search found no place, or none for all slices of a gang, and
+    /// gave up before it had looked everywhere.
     NotSearchedToTheEnd = -11,
 
     /// An extent, the number of extents, or the number of processors is zero.
@@ -144,6 +144,7 @@ const fn of(is_built: bool, text: &'static CStr) -> &'static CStr {
 
 const GANGS: bool = cfg!(feature = "gangs");
 const PREEMPTION: bool = cfg!(feature = "preemption");
+const TOLERANCE: bool = cfg!(feature = "tolerance");
 const REPLACE: bool = cfg!(feature = "replace");
 
 errors! {
@@ -158,8 +159,7 @@ errors! {
     GangIncomplete,
         of(GANGS, c"enough free processors, but no places for all slices of the gang at once");
     NotSearchedToTheEnd,
-        of(GANGS, c"no places for all slices of the gang were found, and the search was not \
-            completed");
+        of(GANGS || TOLERANCE, c"no place was found, and the search was not completed");
     NotFree, c"a processor of the block is held or faulty, or lies in two of the blocks";
     EmptyRequest, c"empty request: sides and processors must be at least 1";
     MalformedRequest, c"the request has more processors than its shape";

@@ -27,7 +27,7 @@ pub const SIZES_64: Sizes = Sizes {
     word: 8,
     link: 4,
     block: 12,
-    job: 104,
+    job: 112,
     allocator: 1760,
     controller: 2624,
 };
@@ -37,7 +37,7 @@ pub const SIZES_32: Sizes = Sizes {
     word: 4,
     link: 2,
     block: 10,
-    job: 88,
+    job: 96,
     allocator: 1576,
     controller: 2384,
 };

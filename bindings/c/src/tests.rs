@@ -38,6 +38,7 @@ fn request(w: u16, h: u16) -> Request {
         estimate: 0,
         priority: 0,
         preemptible: 0,
+        tolerated: 0,
     };
     request.extents[..2].copy_from_slice(&[w, h]);
     request

@@ -12,7 +12,7 @@ use meshalloc::message::{JobList as CoreJobList, JobReport, LIST_JOBS_MAX};
 use meshalloc::{
     Block as CoreBlock, Class, Configuration as CoreConfiguration, Event as CoreEvent, EventKind,
     FaultReport, Flags, Grid, JobState, Request as CoreRequest, SchedulerKind, Shape, Slices,
-    Statistics as CoreStatistics, StrategyKind, Tuple,
+    Statistics as CoreStatistics, StrategyKind, Tolerance, Tuple,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -96,7 +96,7 @@ pub const REASON_UNTRIED: i32 = 8;
 pub const REASON_TABLE_FULL: i32 = 9;
 /// Reason: slices of the gang have places, but not all of them at once.
 pub const REASON_GANG_INCOMPLETE: i32 = 10;
-/// Reason: no places for all slices of the gang were found, and the search was not completed.
+/// Reason: no place was found, and the search was not completed.
 pub const REASON_NOT_SEARCHED_TO_THE_END: i32 = 11;
 
 /// The number of a reason.
@@ -272,6 +272,9 @@ pub struct Request {
     /// 1 if the job may be interrupted for one of a higher priority, else 0. The same build serves
     /// only 0.
     pub preemptible: u8,
+    /// How many faulty processors each slice may have, if it has no other place. It holds them. A
+    /// build without the feature `tolerance` serves only 0: MESHALLOC_ERROR_BAD_ARGUMENT.
+    pub tolerated: u8,
 }
 
 impl Request {
@@ -286,6 +289,7 @@ impl Request {
             _ => return Err(Error::BadArgument),
         };
         let class = Class::new(self.priority, is_preemptible).ok_or(Error::BadArgument)?;
+        let tolerance = Tolerance::new(self.tolerated).ok_or(Error::BadArgument)?;
         let request = if flags.contains(Flags::CHIPS) {
             CoreRequest::chips(0)
         } else if extents.is_empty() {
@@ -302,6 +306,7 @@ impl Request {
             flags,
             slices,
             class,
+            tolerance,
             estimate: NonZeroU64::new(self.estimate),
             ..request
         })
@@ -318,6 +323,7 @@ impl Request {
             estimate: request.estimate.map_or(0, NonZeroU64::get),
             priority: request.class.priority(),
             preemptible: request.class.is_preemptible().into(),
+            tolerated: request.tolerance.get(),
         }
     }
 }

@@ -82,10 +82,11 @@ impl Controller {
     /// expected run time, `lease` the time after which it is released, both in ticks. `slices=3`
     /// asks for three slices of the shape, all or none: a gang. With a `priority` it waits as if it
     /// had been submitted this number of ticks earlier. A `preemptible` job may be interrupted for
-    /// one of a higher priority.
+    /// one of a higher priority. With `tolerate=1` each slice may have one faulty processor, if it
+    /// has no other place.
     #[pyo3(signature = (
         job, shape, processors=None, *, now, rotate=true, slices=1, wait=true, estimate=None,
-        lease=None, priority=0, preemptible=false
+        lease=None, priority=0, preemptible=false, tolerate=0
     ))]
     #[allow(clippy::too_many_arguments, reason = "keywords in Python")]
     fn submit(
@@ -101,9 +102,11 @@ impl Controller {
         lease: Option<NonZeroU64>,
         priority: Ticks,
         preemptible: bool,
+        tolerate: u8,
     ) -> PyResult<()> {
         let request = convert::request(shape, processors, rotate, slices)?;
         let request = request.with_class(convert::class(priority, preemptible)?);
+        let request = request.with_tolerance(convert::tolerance(tolerate)?);
         let change = jobs::submit(job, request, wait, estimate, lease);
         convert::change(slf)?.change(&change, now).map(drop)
     }

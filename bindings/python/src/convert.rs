@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use meshalloc::{
     Block, Change, Class, Flags, Grid, JobId, NodeId, Occupancy, Request, SchedulerKind, Shape,
-    Slices, StrategyKind, Ticks, Tuple, VICTIMS_MAX, Victims,
+    Slices, StrategyKind, Ticks, Tolerance, Tuple, VICTIMS_MAX, Victims,
 };
 use meshalloc_sim::machine::MachineSource;
 use meshalloc_sim::names;
@@ -183,6 +183,16 @@ pub(crate) fn request(
 pub(crate) fn class(priority: Ticks, is_preemptible: bool) -> PyResult<Class> {
     let class = Class::new(priority, is_preemptible);
     class.ok_or_else(|| misuse("this build has no priorities".to_owned()))
+}
+
+/// A tolerance of faulty processors.
+///
+/// # Errors
+///
+/// In a build without tolerance, if it is not 0.
+pub(crate) fn tolerance(faulty: u8) -> PyResult<Tolerance> {
+    let tolerance = Tolerance::new(faulty);
+    tolerance.ok_or_else(|| misuse("this build has no tolerance".to_owned()))
 }
 
 /// The blocks of each slice of a job that holds all these.

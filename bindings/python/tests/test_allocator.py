@@ -29,6 +29,15 @@ def test_an_urgent_job_stands_before_those_of_its_head_start():
     assert order == [1, 2, 4, 3]
 
 
+def test_a_job_may_tolerate_faulty_processors():
+    controller = meshalloc.Controller("mesh 4x4", "first-fit")
+    controller.mark_faulty((1, 2), (1, 1), now=0)
+    controller.submit(1, (4, 4), wait=False, tolerate=1, now=0)
+    assert controller.jobs() == {1: 16}
+    with pytest.raises(OverflowError):
+        controller.submit(2, (4, 4), tolerate=256, now=0)
+
+
 def test_the_slices_of_a_gang_are_granted_together():
     controller = meshalloc.Controller("mesh 8x8", "first-fit")
     controller.submit(1, (4, 3), slices=2, now=0)

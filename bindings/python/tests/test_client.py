@@ -56,6 +56,7 @@ def test_a_board_decides_and_answers_as_a_controller(board, machine, strategy, s
                 options["slices"] = rng.choice((1, 1, 1, 2, 3))
                 options["priority"] = rng.choice((0, 0, rng.randrange(200), 2**64 - 1))
                 options["preemptible"] = rng.random() < 0.3
+                options["tolerate"] = rng.choice((0, 0, 1, 2, 255))
                 outcomes = []
                 for side in (here, there):
                     try:

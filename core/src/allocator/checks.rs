@@ -6,12 +6,14 @@ use crate::allocation::Allocation;
 use crate::draft::Draft;
 use crate::error::{AllocateError, IllegalProposal, PlaceError, Refusal};
 use crate::grid::Block;
+use crate::jobs::JobTable;
 use crate::occupancy::Occupancy;
 use crate::pool::Chain;
 use crate::request::Request;
 use crate::strategy::{Contiguity, ServedStrategy, Strategy};
+use crate::supposition::{Supposition, Unheld};
 
-impl<S: ServedStrategy> Allocator<'_, S> {
+impl<'m, S: ServedStrategy> Allocator<'m, S> {
     /// Takes the processors of this block, wherever the strategy would place a request: those of a
     /// job that ran before a restart, or that someone else has placed. A strategy that learns from
     /// requests does not learn of this one.
@@ -78,7 +80,13 @@ impl<S: ServedStrategy> Allocator<'_, S> {
         if len > most as usize {
             return Err(PlaceError::TooManyBlocks { most });
         }
-        check_blocks(&mut self.occupancy, &mut self.supposed, blocks.clone(), 0)?;
+        let supposition = self.suppose_knowing(Unheld::NONE);
+        check_blocks(
+            supposition.supposed,
+            supposition.occupancy,
+            blocks.clone(),
+            0,
+        )?;
         for (at, block) in (0..).zip(blocks.clone()) {
             if holds.is_contiguous() && !self.strategy.gives(&grid, block) {
                 return Err(PlaceError::NotOfStrategy { at });
@@ -93,14 +101,21 @@ impl<S: ServedStrategy> Allocator<'_, S> {
         Ok(self.hand_out(chain))
     }
 
-    /// Lets a proposal pass. One of a strategy of your own is checked: if it is not legal, it is
-    /// refused as `Fragmented`, and the reason is kept.
+    /// Lets a proposal pass for a request that waits, where these jobs hold blocks. One of a
+    /// strategy of your own is checked: if it is not legal, it is refused as `Fragmented`, and the
+    /// reason is kept.
     #[inline(always)]
-    pub(crate) fn admit(&mut self, blocks: Chain, wanted: u32) -> Result<(), Refusal> {
+    pub(crate) fn admit(
+        &mut self,
+        blocks: Chain,
+        request: &Request,
+        jobs: &JobTable<'m>,
+    ) -> Result<(), Refusal> {
         if !S::IS_CHECKED {
             return Ok(());
         }
-        let checked = self.check_proposal(blocks, wanted);
+        let mut supposition = self.suppose_for(request, Some(jobs), None);
+        let checked = supposition.check(blocks, request);
         self.let_pass(blocks, checked)
     }
 
@@ -121,7 +136,8 @@ impl<S: ServedStrategy> Allocator<'_, S> {
 impl<S: Strategy> Allocator<'_, S> {
     /// Finds processors for a request and takes them, if the proposal of the strategy is legal: its
     /// blocks are within the machine, free and disjoint, and have at least as many processors as
-    /// the request asks for. The shape is the strategy's business: some fold or scatter it.
+    /// the request asks for. The shape is the strategy's business: some fold or scatter it. As many
+    /// of the processors as the request tolerates may be faulty ones that nobody held.
     ///
     /// [`Allocator::allocate`] does the same without the check, for the strategies of this crate.
     ///
@@ -133,8 +149,10 @@ impl<S: Strategy> Allocator<'_, S> {
     ///
     /// That of the strategy, and O(words) of the machine.
     pub fn allocate_checked(&mut self, request: &Request) -> Result<Allocation, AllocateError> {
+        // Before the proposal has blocks.
+        let unheld = self.unheld_for(request, None, None);
         let blocks = self.search(request)?;
-        match self.check_proposal(blocks, request.total()) {
+        match self.suppose_knowing(unheld).check(blocks, request) {
             Ok(()) => Ok(self.hand_out(blocks)),
             Err(illegal) => {
                 self.pool.free(blocks);
@@ -142,32 +160,38 @@ impl<S: Strategy> Allocator<'_, S> {
             }
         }
     }
+}
 
-    /// Whether this proposal may take effect.
-    fn check_proposal(&mut self, blocks: Chain, wanted: u32) -> Result<(), IllegalProposal> {
-        let blocks = self.pool.iter(blocks);
-        check_blocks(&mut self.occupancy, &mut self.supposed, blocks, wanted)
+impl<S: Strategy> Supposition<'_, '_, S> {
+    /// Whether this proposal may take effect here. Its blocks become busy. As many of the faulty
+    /// processors that nobody holds as the request tolerates may be in them.
+    pub(super) fn check(
+        &mut self,
+        blocks: Chain,
+        request: &Request,
+    ) -> Result<(), IllegalProposal> {
+        let grid = *self.supposed.grid();
+        let pool = &*self.pool;
+        let is_in = |unit, block| grid.contains(block) && grid.overlap(block, unit);
+        let is_proposed = |unit: &Block| pool.iter(blocks).any(|block| is_in(*unit, block));
+        let most = self.unheld.usable(request) as usize;
+        for unit in self.unheld.units(&grid).filter(is_proposed).take(most) {
+            self.supposed.leave(unit);
+        }
+        check_blocks(
+            self.supposed,
+            self.occupancy,
+            pool.iter(blocks),
+            request.total(),
+        )
     }
 }
 
-/// Whether these blocks are within the machine, free and disjoint, and have as many processors as
-/// are wanted.
+/// Whether these blocks are within the machine, free in a supposed occupancy and disjoint, and have
+/// as many processors as are wanted. They become busy there.
 fn check_blocks(
-    occupancy: &mut Occupancy<'_>,
     supposed: &mut Occupancy<'_>,
-    blocks: impl Iterator<Item = Block>,
-    wanted: u32,
-) -> Result<(), IllegalProposal> {
-    occupancy.settle();
-    supposed.copy_of(occupancy);
-    check_supposed(supposed, |block| occupancy.is_free(block), blocks, wanted)
-}
-
-/// [`check_blocks`] in a supposed occupancy, in which the blocks become busy. `was_free` tells
-/// whether a block was free before.
-pub(super) fn check_supposed(
-    supposed: &mut Occupancy<'_>,
-    was_free: impl Fn(Block) -> bool,
+    occupancy: &Occupancy<'_>,
     blocks: impl Iterator<Item = Block>,
     wanted: u32,
 ) -> Result<(), IllegalProposal> {
@@ -181,7 +205,7 @@ pub(super) fn check_supposed(
         supposed.occupy(block);
         // Some were busy already, in truth or by an earlier block.
         if before - supposed.free() != area {
-            return Err(if was_free(block) {
+            return Err(if occupancy.is_free(block) {
                 IllegalProposal::Overlapping { at, block }
             } else {
                 IllegalProposal::Busy { at, block }

@@ -6,7 +6,10 @@ use crate::jobs::JobTable;
 use crate::machine::Description;
 use crate::outlook::held_by;
 use crate::pause::Pause;
+use crate::request::Request;
 use crate::strategy::{OccupancyEvent, Strategy};
+use crate::supposition::Unheld;
+use crate::tolerance::Tolerance;
 
 impl<'m, S: Strategy> Allocator<'m, S> {
     /// Marks the processors of a block of the machine as faulty: they are busy, and not given back,
@@ -69,6 +72,41 @@ impl<'m, S: Strategy> Allocator<'m, S> {
             self.strategy.changed(&self.occupancy, event, &poll);
         }
         changed
+    }
+
+    /// The faulty processors that nobody holds and that are not absent. Blocks are those of these
+    /// jobs, if there are jobs.
+    pub(crate) fn unheld(
+        &mut self,
+        jobs: Option<&JobTable<'m>>,
+        pause: Option<&Pause<'_, 'm>>,
+    ) -> Unheld {
+        let mut unheld = Unheld::NONE;
+        if Tolerance::BUILT && self.occupancy.faulty_count() > 0 {
+            self.suppose_held_near(self.occupancy.grid().whole(), jobs, pause);
+            for absent in self.absent() {
+                self.supposed.occupy(absent);
+            }
+            let nodes = self.occupancy.faulty_nodes();
+            nodes
+                .filter(|&node| !self.supposed.is_busy(node))
+                .for_each(|node| unheld.add(node));
+        }
+        unheld
+    }
+
+    /// [`Allocator::unheld`], if the request may have some of them.
+    pub(crate) fn unheld_for(
+        &mut self,
+        request: &Request,
+        jobs: Option<&JobTable<'m>>,
+        pause: Option<&Pause<'_, 'm>>,
+    ) -> Unheld {
+        if request.is_tolerant() {
+            self.unheld(jobs, pause)
+        } else {
+            Unheld::NONE
+        }
     }
 
     /// Supposes that all processors are free but those of held blocks that overlap this one.

@@ -3,12 +3,13 @@
 use super::Allocator;
 use crate::draft::Draft;
 use crate::error::Refusal;
+use crate::jobs::JobTable;
 use crate::machine::{Description, Layouts, SliceRule, largest_box};
 use crate::message::LargestReport;
 use crate::pause::Pause;
 use crate::request::Request;
 use crate::strategy::{Contiguity, Purpose, Strategy};
-use crate::supposition::Supposition;
+use crate::supposition::{Supposition, Unheld};
 
 impl<'m> Allocator<'m> {
     /// The largest slice that could be placed now, and the largest free box.
@@ -65,7 +66,7 @@ impl<'m> Allocator<'m> {
             }
             let chips = Request::chips(processors);
             if counts {
-                if self.would_fit(&chips, pause) {
+                if self.would_fit(&chips, None, pause) {
                     return LargestReport {
                         processors,
                         shape: None,
@@ -76,7 +77,7 @@ impl<'m> Allocator<'m> {
             }
             for shape in Layouts::new(strategy, description, &grid).forms(&chips) {
                 Pause::poll(pause, &self.occupancy, &self.pool);
-                if self.would_fit(&Request::new(shape), pause) {
+                if self.would_fit(&Request::new(shape), None, pause) {
                     return LargestReport {
                         processors,
                         shape: Some(shape),
@@ -95,18 +96,25 @@ impl<'m> Allocator<'m> {
 
 impl<'m, S: Strategy> Allocator<'m, S> {
     /// Whether the strategy would find a place for the request now, or places for all slices of a
-    /// gang; nothing changes. A search for a gang that gives up says no.
+    /// gang; nothing changes. A search for a gang, or with faulty processors
+    /// ([`Tolerance`](crate::Tolerance)), that gives up says no.
     ///
     /// # Time complexity
     ///
     /// That of the strategy.
     pub fn fits(&mut self, request: &Request) -> bool {
-        self.would_fit(request, None)
+        self.would_fit(request, None, None)
     }
 
-    /// [`Allocator::fits`] in a search that may pause.
-    pub(crate) fn would_fit(&mut self, request: &Request, pause: Option<&Pause<'_, 'm>>) -> bool {
-        match self.attempt_with(request, pause) {
+    /// [`Allocator::fits`] where these jobs hold blocks, if there are jobs, in a search that may
+    /// pause.
+    pub(crate) fn would_fit(
+        &mut self,
+        request: &Request,
+        jobs: Option<&JobTable<'m>>,
+        pause: Option<&Pause<'_, 'm>>,
+    ) -> bool {
+        match self.attempt_with(request, jobs, pause) {
             Ok(()) => true,
             // The slices of a gang may have no places either.
             Err(Refusal::TableFull) => !request.is_gang(),
@@ -124,19 +132,21 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     ///
     /// That of the strategy.
     pub fn attempt(&mut self, request: &Request) -> Result<(), Refusal> {
-        self.attempt_with(request, None)
+        self.attempt_with(request, None, None)
     }
 
-    /// [`Allocator::attempt`] in a search that may pause.
+    /// [`Allocator::attempt`] where these jobs hold blocks, if there are jobs, in a search that may
+    /// pause.
     // One copy for all questions.
     #[inline(never)]
     pub(crate) fn attempt_with(
         &mut self,
         request: &Request,
+        jobs: Option<&JobTable<'m>>,
         pause: Option<&Pause<'_, 'm>>,
     ) -> Result<(), Refusal> {
         let demand = self.demand(request)?;
-        let blocks = self.find(request, demand, Purpose::Question, pause)?;
+        let blocks = self.find(request, demand, jobs, Purpose::Question, pause)?;
         self.pool.free(blocks);
         Ok(())
     }
@@ -146,9 +156,10 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     pub(crate) fn refusal(
         &mut self,
         request: &Request,
+        jobs: &JobTable<'m>,
         pause: Option<&Pause<'_, 'm>>,
     ) -> Option<Refusal> {
-        let refusal = self.attempt_with(request, pause).err();
+        let refusal = self.attempt_with(request, Some(jobs), pause).err();
         refusal.filter(|&refusal| refusal != Refusal::TableFull)
     }
 
@@ -157,21 +168,40 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     ///
     /// # Time complexity
     ///
-    /// O(words).
+    /// O(words), and if processors are faulty also O(words) of the held blocks.
     pub fn suppose(&mut self) -> Supposition<'_, 'm, S> {
+        let unheld = self.unheld(None, None);
+        self.suppose_knowing(unheld)
+    }
+
+    /// A supposition with pauses, for questions about this request, where these jobs hold blocks,
+    /// if there are jobs.
+    pub(crate) fn suppose_for<'a>(
+        &'a mut self,
+        request: &Request,
+        jobs: Option<&JobTable<'m>>,
+        pause: Option<&Pause<'a, 'm>>,
+    ) -> Supposition<'a, 'm, S> {
+        let unheld = self.unheld_for(request, jobs, pause);
+        self.suppose_knowing(unheld).pausing(pause.copied())
+    }
+
+    /// A supposition, where nobody holds these faulty processors.
+    pub(super) fn suppose_knowing(&mut self, unheld: Unheld) -> Supposition<'_, 'm, S> {
         self.occupancy.settle();
         self.supposed.copy_of(&self.occupancy);
-        self.supposition()
+        self.supposition(unheld)
     }
 
     /// The supposition that has been prepared.
-    fn supposition(&mut self) -> Supposition<'_, 'm, S> {
+    fn supposition(&mut self, unheld: Unheld) -> Supposition<'_, 'm, S> {
         Supposition::new(
             &mut self.supposed,
             &self.occupancy,
             &mut self.strategy,
             &mut self.pool,
             &self.tickets,
+            unheld,
         )
     }
 
@@ -194,7 +224,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         for block in self.absent() {
             self.supposed.occupy(block);
         }
-        let mut supposition = self.supposition().pausing(pause.copied());
+        let mut supposition = self.supposition(Unheld::NONE).pausing(pause.copied());
         if supposition.may_fit(request, demand) {
             Ok(())
         } else {

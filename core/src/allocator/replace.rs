@@ -2,15 +2,16 @@
 //! that holds faulty ones, and processors of preempted jobs.
 
 use super::Allocator;
-use super::checks::check_supposed;
 use crate::draft::Draft;
 use crate::error::Refusal;
 use crate::grid::Block;
+use crate::jobs::JobTable;
 use crate::machine::Cubes;
 use crate::pause::Pause;
 use crate::pool::Chain;
 use crate::request::Request;
 use crate::strategy::{Contiguity, Purpose, ServedStrategy};
+use crate::tolerance::Tolerance;
 
 impl<'m, S: ServedStrategy> Allocator<'m, S> {
     /// Blocks for a request that holds these ones, some of whose processors are faulty. They may
@@ -18,7 +19,8 @@ impl<'m, S: ServedStrategy> Allocator<'m, S> {
     ///
     /// Where each block is a part in a cube of its own, only the parts with faulty processors move,
     /// if there are cubes for all of them. Else the strategy searches as if the working processors
-    /// of the old blocks were free.
+    /// of the old blocks were free. If the request tolerates faulty processors, the new blocks may
+    /// have some, but fewer than the old ones.
     ///
     /// # Errors
     ///
@@ -27,6 +29,7 @@ impl<'m, S: ServedStrategy> Allocator<'m, S> {
         &mut self,
         request: &Request,
         old: Chain,
+        jobs: &JobTable<'m>,
         pause: Option<Pause<'_, 'm>>,
     ) -> Result<Chain, Refusal> {
         let demand = self.demand(request)?;
@@ -35,37 +38,46 @@ impl<'m, S: ServedStrategy> Allocator<'m, S> {
         {
             return blocks;
         }
-        self.place_without(request, demand, core::iter::once(old), pause)
+        let request = self.with_fewer_faulty(request, old);
+        self.place_without((&request, demand), core::iter::once(old), jobs, pause)
+    }
+
+    /// The request, with so little tolerance that its blocks have fewer faulty processors than the
+    /// old ones.
+    fn with_fewer_faulty(&self, request: &Request, old: Chain) -> Request {
+        if !request.is_tolerant() {
+            return *request;
+        }
+        let blocks = self.pool.iter(old);
+        let faulty: u32 = blocks.map(|block| self.occupancy.faulty_in(block)).sum();
+        let each = faulty.saturating_sub(1) / request.slices();
+        let most = each.min(request.tolerated()) as u8;
+        request.with_tolerance(Tolerance::new(most).unwrap_or_default())
     }
 
     /// Blocks for a request of this demand as if these allocations had been given back. They may
-    /// overlap those, but have no faulty processor. Nothing is taken yet.
+    /// overlap those, and have only as many faulty processors as the request tolerates. Nothing is
+    /// taken yet. These jobs hold blocks.
     ///
     /// # Errors
     ///
     /// Why there are none. `TableFull` if there is no room for them beside the others.
     pub(crate) fn place_without(
         &mut self,
-        request: &Request,
-        demand: u32,
+        (request, demand): (&Request, u32),
         given_back: impl Iterator<Item = Chain>,
+        jobs: &JobTable<'m>,
         pause: Option<Pause<'_, 'm>>,
     ) -> Result<Chain, Refusal> {
-        let mut supposition = self.suppose().pausing(pause);
+        let mut supposition = self.suppose_for(request, Some(jobs), pause.as_ref());
         for blocks in given_back {
             supposition.give_back_blocks(blocks);
         }
-        if demand > supposition.free() {
-            return Err(Refusal::TooFewFree);
-        }
         let blocks = supposition
-            .propose(request, Purpose::Place)
+            .place(request, demand, Purpose::Place)
             .map_err(|refusal| request.refusal_of(refusal))?;
         if S::IS_CHECKED {
-            // Which of two overlapping blocks was free is not known.
-            let proposed = self.pool.iter(blocks);
-            let wanted = request.total();
-            let checked = check_supposed(&mut self.supposed, |_| false, proposed, wanted);
+            let checked = supposition.check(blocks, request);
             self.let_pass(blocks, checked)?;
         }
         Ok(blocks)
@@ -144,7 +156,6 @@ impl<'m, S: ServedStrategy> Allocator<'m, S> {
     /// Takes these blocks. Returns how many processors they have.
     pub(crate) fn take_counted(&mut self, blocks: Chain, pause: Option<&Pause<'_, 'm>>) -> u32 {
         self.take(blocks, pause);
-        let grid = self.occupancy.grid();
-        self.pool.iter(blocks).map(|block| grid.area(block)).sum()
+        self.area_of(blocks)
     }
 }

@@ -422,7 +422,7 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
     ///
     /// That of [`Allocator::fits`].
     pub fn fits(&mut self, request: &Request) -> bool {
-        self.allocator.fits(request)
+        self.allocator.would_fit(request, Some(&self.jobs), None)
     }
 
     /// The number of the latest event.

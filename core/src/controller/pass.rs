@@ -8,6 +8,7 @@ use crate::pause::Pauses;
 use crate::request::Ticks;
 use crate::scheduler::{Attempt, ServedScheduler, Trigger, Try, World};
 use crate::strategy::ServedStrategy;
+use crate::tolerance::Tolerance;
 
 impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
     /// Whether a scheduling pass is under way.
@@ -151,7 +152,12 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
         self.counts.misses += u64::from(missed);
         self.jobs.count_attempt(slot, missed);
         let allocation = outcome?;
-        let processors = free - self.occupancy().free();
+        // A faulty processor of the blocks was not free.
+        let processors = if Tolerance::BUILT {
+            self.allocator.area_of(allocation)
+        } else {
+            free - self.occupancy().free()
+        };
         self.counts.granted += 1;
         self.events += 1;
         self.jobs

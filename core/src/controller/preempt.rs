@@ -47,7 +47,8 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
         let held = held.map(|victim| jobs.get(victim).blocks());
         let pause = Pause::with_jobs(world.pauses, jobs);
         let allocator = world.allocator;
-        let blocks = allocator.place_without(entry.request(), entry.demand(), held, pause)?;
+        let asked = (entry.request(), entry.demand());
+        let blocks = allocator.place_without(asked, held, jobs, pause)?;
         if let Err(error) = self.commit(on_commit, change, now) {
             self.allocator.pool.free(blocks);
             return Err(error);

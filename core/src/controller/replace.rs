@@ -36,7 +36,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
         } = world;
         let entry = jobs.get(slot);
         let pause = Pause::with_jobs(pausing, jobs);
-        let new = allocator.other_place(entry.request(), entry.blocks(), pause)?;
+        let new = allocator.other_place(entry.request(), entry.blocks(), jobs, pause)?;
         if let Err(error) = self.commit(on_commit, change, now) {
             self.allocator.pool.free(new);
             return Err(error);

@@ -104,11 +104,12 @@ impl<S: Strategy> Waits for Waiting<'_, '_, S> {
         } = &mut self.world;
         let job = jobs.get(self.slot);
         let pause = Pause::with_jobs(*pauses, jobs);
-        let mut supposition = allocator.suppose().pausing(pause);
+        let request = job.request();
+        let mut supposition = allocator.suppose_for(request, Some(jobs), pause.as_ref());
         for running in jobs.running() {
             supposition.give_back_blocks(running.blocks());
         }
-        supposition.may_fit(job.request(), job.demand())
+        supposition.may_fit(request, job.demand())
     }
 
     fn before(&mut self) -> u32 {
@@ -123,7 +124,13 @@ impl<S: Strategy> Waits for Waiting<'_, '_, S> {
     }
 
     fn attempt(&mut self, request: &Request) -> Result<(), Refusal> {
-        let pause = Pause::with_jobs(self.world.pauses, self.world.jobs);
-        self.world.allocator.attempt_with(request, pause.as_ref())
+        let World {
+            jobs,
+            allocator,
+            pauses,
+            ..
+        } = &mut self.world;
+        let pause = Pause::with_jobs(*pauses, jobs);
+        allocator.attempt_with(request, Some(jobs), pause.as_ref())
     }
 }

@@ -12,6 +12,7 @@
 
 use super::Occupancy;
 use crate::grid::Block;
+use crate::tolerance::Tolerance;
 
 /// The maximum number of pending blocks.
 pub(crate) const PENDING_MAX: usize = 16;
@@ -42,9 +43,14 @@ impl Occupancy<'_> {
         are_few.then_some(&self.pending)
     }
 
-    /// Marks a free block as held.
+    /// Marks a block as held. Its working processors are free.
     #[inline(always)]
     pub(crate) fn take(&mut self, block: Block) {
+        if Tolerance::BUILT && self.faulty_count > 0 && self.faulty_in(block) > 0 {
+            self.settle();
+            self.occupy(block);
+            return;
+        }
         debug_assert!(
             self.is_free(block),
             "{} is not free",

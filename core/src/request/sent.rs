@@ -1,6 +1,8 @@
-//! The form of a request on the wire: [`Sent`]. A request of one slice and of the default class has
-//! the bytes that it has in a build without gangs and priorities.
+//! The form of a request on the wire: [`Sent`]. A request of one slice, of the default class and
+//! without tolerance has the bytes that it has in a build without gangs, priorities and tolerance.
 
+#[cfg(feature = "tolerance")]
+use core::num::NonZeroU8;
 #[cfg(feature = "gangs")]
 use core::num::NonZeroU16;
 use core::num::NonZeroU64;
@@ -13,6 +15,7 @@ use crate::grid::Shape;
 #[cfg(feature = "priorities")]
 use crate::request::Ticks;
 use crate::slices::Slices;
+use crate::tolerance::Tolerance;
 
 /// A request as it is sent.
 #[derive(Serialize, Deserialize)]
@@ -23,15 +26,22 @@ pub(super) struct Sent {
     estimate: Estimate,
 }
 
-/// An optional estimate, with the number of slices if there are several, and with the class if it
-/// is not the default.
+/// An optional estimate, with the number of slices if there are several, with the class if it is
+/// not the default, and with the tolerance if there is some.
 #[derive(Deserialize)]
 enum Estimate {
     Unknown,
     Known(NonZeroU64),
     OfGang(Further, Option<NonZeroU64>),
-    #[cfg(feature = "priorities")]
+    #[cfg(any(feature = "priorities", feature = "tolerance"))]
     OfClass(Option<Further>, Option<NonZeroU64>, SentClass),
+    #[cfg(feature = "tolerance")]
+    Tolerant(
+        Option<Further>,
+        Option<NonZeroU64>,
+        Option<SentClass>,
+        NonZeroU8,
+    ),
 }
 
 /// The number of slices after the first; none in a build without gangs.
@@ -63,11 +73,13 @@ const fn slices(_further: Option<Further>) -> Slices {
     Slices::ONE
 }
 
-/// A class that is not the default, with its priority.
-#[cfg(feature = "priorities")]
+/// A class that is not the default, with its priority; none in a build without priorities.
+#[cfg(any(feature = "priorities", feature = "tolerance"))]
 #[derive(Clone, Copy, Serialize, Deserialize)]
 enum SentClass {
+    #[cfg(feature = "priorities")]
     NotPreemptible(NonZeroU64),
+    #[cfg(feature = "priorities")]
     Preemptible(Ticks),
 }
 
@@ -91,6 +103,17 @@ impl SentClass {
     }
 }
 
+#[cfg(all(feature = "tolerance", not(feature = "priorities")))]
+impl SentClass {
+    const fn of(_class: Class) -> Option<SentClass> {
+        None
+    }
+
+    const fn class(self) -> Class {
+        match self {}
+    }
+}
+
 impl Serialize for Estimate {
     /// The first two as an option.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -101,10 +124,15 @@ impl Serialize for Estimate {
                 let both = &(further, ticks);
                 serializer.serialize_newtype_variant("Estimate", 2, "OfGang", both)
             }
-            #[cfg(feature = "priorities")]
+            #[cfg(any(feature = "priorities", feature = "tolerance"))]
             Estimate::OfClass(further, ticks, class) => {
                 let all = &(further, ticks, class);
                 serializer.serialize_newtype_variant("Estimate", 3, "OfClass", all)
+            }
+            #[cfg(feature = "tolerance")]
+            Estimate::Tolerant(further, ticks, class, tolerance) => {
+                let all = &(further, ticks, class, tolerance);
+                serializer.serialize_newtype_variant("Estimate", 4, "Tolerant", all)
             }
         }
     }
@@ -113,8 +141,14 @@ impl Serialize for Estimate {
 impl Estimate {
     fn of(request: &Request) -> Estimate {
         let further = further(request.slices);
-        #[cfg(feature = "priorities")]
-        if let Some(class) = SentClass::of(request.class) {
+        #[cfg(any(feature = "priorities", feature = "tolerance"))]
+        let class = SentClass::of(request.class);
+        #[cfg(feature = "tolerance")]
+        if let Some(tolerance) = NonZeroU8::new(request.tolerance.get()) {
+            return Estimate::Tolerant(further, request.estimate, class, tolerance);
+        }
+        #[cfg(any(feature = "priorities", feature = "tolerance"))]
+        if let Some(class) = class {
             return Estimate::OfClass(further, request.estimate, class);
         }
         match (further, request.estimate) {
@@ -138,12 +172,19 @@ impl From<Request> for Sent {
 
 impl From<Sent> for Request {
     fn from(sent: Sent) -> Request {
-        let (further, estimate, class) = match sent.estimate {
-            Estimate::Unknown => (None, None, Class::DEFAULT),
-            Estimate::Known(ticks) => (None, Some(ticks), Class::DEFAULT),
-            Estimate::OfGang(further, ticks) => (Some(further), ticks, Class::DEFAULT),
-            #[cfg(feature = "priorities")]
-            Estimate::OfClass(further, ticks, class) => (further, ticks, class.class()),
+        let (class, tolerance) = (Class::DEFAULT, Tolerance::NONE);
+        let (further, estimate, class, tolerance) = match sent.estimate {
+            Estimate::Unknown => (None, None, class, tolerance),
+            Estimate::Known(ticks) => (None, Some(ticks), class, tolerance),
+            Estimate::OfGang(further, ticks) => (Some(further), ticks, class, tolerance),
+            #[cfg(any(feature = "priorities", feature = "tolerance"))]
+            Estimate::OfClass(further, ticks, class) => (further, ticks, class.class(), tolerance),
+            #[cfg(feature = "tolerance")]
+            Estimate::Tolerant(further, ticks, sent, faulty) => {
+                let class = sent.map_or(class, SentClass::class);
+                let tolerance = Tolerance::new(faulty.get()).unwrap_or(tolerance);
+                (further, ticks, class, tolerance)
+            }
         };
         Request {
             shape: sent.shape,
@@ -151,6 +192,7 @@ impl From<Sent> for Request {
             flags: sent.flags,
             slices: slices(further),
             class,
+            tolerance,
             estimate,
         }
     }

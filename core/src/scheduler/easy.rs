@@ -49,9 +49,14 @@
 //! - If the pool has no room for the blocks of a reservation, the whole machine is reserved.
 //! - In a reservation by number a faulty processor of a running job counts as one that becomes
 //!   free.
+//! - A job that tolerates faulty processors ([`Tolerance`](crate::Tolerance)) may have some in its
+//!   reservation. No other job gets these while it is to run. A reservation by number counts those
+//!   that nobody holds now; a job that passes it takes as many processors from it as if it
+//!   tolerated none.
 //! - If faulty processors, or jobs without an estimate, leave the head no place even after all
 //!   other jobs have ended, it gets no reservation and all others may pass it without limit: it is
-//!   unknown whether they delay it.
+//!   unknown whether they delay it. Once a repair has given it a place, they may not: with perfect
+//!   estimates it starts when the last job ends that ran at the repair, or earlier.
 //! - A job that never waits ([`Flags::NO_WAIT`]) is granted what it would get if it could wait.
 //!   Where reservations have to be made anew, they are, but no other job starts: if one of the jobs
 //!   before it could, it is refused. Its refusal delays nobody, and the next arrival makes the

@@ -39,8 +39,8 @@ impl<'m, S: ServedStrategy> World<'_, 'm, S> {
             Try::Freely(job) | Try::AroundReservations(job) => self.find(job),
         };
         let blocks = blocks?;
-        let wanted = self.jobs.get(attempted.job()).request().total();
-        self.allocator.admit(blocks, wanted)?;
+        let request = self.jobs.get(attempted.job()).request();
+        self.allocator.admit(blocks, request, self.jobs)?;
         let pause = Pause::with_jobs(self.pauses, self.jobs);
         self.allocator.take(blocks, pause.as_ref());
         Ok(blocks)
@@ -90,6 +90,7 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
         self.allocator.find(
             request,
             demand,
+            Some(self.jobs),
             Purpose::Grant(Some(placing)),
             pause.as_ref(),
         )

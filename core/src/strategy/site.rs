@@ -27,7 +27,8 @@ pub(crate) enum Purpose<'a, 'm> {
     Question,
     /// A place, for a reservation or where blocks were given back.
     Place,
-    /// A slice of a gang that is to be granted, where earlier slices are busy.
+    /// A slice that is to be granted where other slices of its gang are busy, or faulty processors
+    /// are supposed to work.
     Slice,
     /// A grant, to this job of a controller. An allocator has no jobs.
     Grant(Option<Placing<'a, 'm>>),
@@ -89,8 +90,8 @@ impl<'a> Site<'a> {
         self.occupancy.is_supposed()
     }
 
-    /// What is known about the other jobs. `None` unless the place is to be granted
-    /// now, and for the slices of a gang.
+    /// What is known about the other jobs. `None` unless the place is to be granted now, for the
+    /// slices of a gang, and with faulty processors.
     #[inline]
     pub fn outlook<'o>(&self, draft: &'o Draft<'_, '_>) -> Option<Outlook<'o, 'o>>
     where

@@ -15,6 +15,10 @@
 //!    sets of places are searched by backtracking, in the order of the places' first processors.
 //!    After [`STEPS_MAX`] steps the search gives up.
 //!
+//! Slices that tolerate faulty processors have some in the second and the third step only after
+//! both have failed without ([`Supposition::place_with_faulty`]). Such a set of places is the first
+//! one, not that with the fewest of them.
+//!
 //! Without wrapping links a free processor that no place begins at or covers, once the search has
 //! passed it, stays free. With more of them than the gang leaves free the search turns back.
 //!
@@ -33,14 +37,16 @@
 
 use heapless::Vec;
 
-use super::Supposition;
+use super::{Supposition, Unheld};
 use crate::draft::Draft;
 use crate::error::Refusal;
 use crate::grid::{Block, Grid};
 use crate::node::NodeId;
+use crate::occupancy::Occupancy;
 use crate::pool::{Chain, NONE};
 use crate::request::Request;
 use crate::strategy::{BoxForm, Purpose, Strategy, demand_on};
+use crate::tolerance::Tolerance;
 
 /// The most slices for which sets of places are searched.
 const SLICES_MAX: usize = 32;
@@ -62,6 +68,8 @@ struct Placed {
 
 impl<S: Strategy> Supposition<'_, '_, S> {
     /// The blocks of a gang whose demand is free, slice by slice. They are not occupied here.
+    /// If `with_faulty` is true, a slice that has no place without faulty processors may have as
+    /// many as it tolerates.
     ///
     /// # Errors
     ///
@@ -72,7 +80,9 @@ impl<S: Strategy> Supposition<'_, '_, S> {
         &mut self,
         request: &Request,
         purpose: Purpose<'_, '_>,
+        with_faulty: bool,
     ) -> Result<Chain, Refusal> {
+        let with_faulty = Tolerance::BUILT && with_faulty;
         // A question needs places, too: later slices stand where the earlier ones leave room.
         let purpose = if let Purpose::Grant(_) = purpose {
             Purpose::Slice
@@ -84,16 +94,16 @@ impl<S: Strategy> Supposition<'_, '_, S> {
         let (mut blocks, mut placed) = ((Chain::EMPTY, NONE), 0);
         let mut refusal = None;
         while placed < request.slices() && refusal.is_none() {
-            // Earlier slices may have taken more than the least.
-            let next = if demand > self.free() {
-                Err(Refusal::Fragmented)
-            } else {
-                self.slice(&slice, purpose)
+            let next = match self.next_slice(&slice, demand, purpose) {
+                Err(Refusal::Fragmented) if with_faulty => {
+                    self.slice_with_faulty(&slice, demand, purpose)
+                }
+                next => next,
             };
             match next {
                 Ok(more) => {
                     for block in self.pool.iter(more) {
-                        self.supposed.occupy(block);
+                        self.unheld.occupy(self.supposed, block);
                         self.poll();
                     }
                     blocks = self.pool.join(blocks, more);
@@ -103,7 +113,11 @@ impl<S: Strategy> Supposition<'_, '_, S> {
             }
         }
         for block in self.pool.iter(blocks.0) {
-            self.supposed.leave(block);
+            if with_faulty {
+                self.unheld.vacate(self.supposed, self.occupancy, block);
+            } else {
+                self.supposed.leave(block);
+            }
             self.poll();
         }
         let Some(refusal) = refusal else {
@@ -111,10 +125,10 @@ impl<S: Strategy> Supposition<'_, '_, S> {
         };
         self.pool.free(blocks.0);
         match refusal {
-            Refusal::Fragmented if placed > 0 => self.pack(&slice, request.slices()),
+            Refusal::Fragmented if placed > 0 => self.pack(&slice, request.slices(), with_faulty),
             // There may be no places either.
             Refusal::TableFull => {
-                let blocks = self.pack(&slice, request.slices());
+                let blocks = self.pack(&slice, request.slices(), with_faulty);
                 blocks.map_err(|refusal| match refusal {
                     Refusal::NotSearchedToTheEnd => Refusal::TableFull,
                     other => other,
@@ -124,8 +138,23 @@ impl<S: Strategy> Supposition<'_, '_, S> {
         }
     }
 
-    /// Searches sets of places for this many slices, whose processors are free.
-    fn pack(&mut self, slice: &Request, slices: u32) -> Result<Chain, Refusal> {
+    /// The blocks of one more slice. Earlier ones may have taken more than the least.
+    #[inline(always)]
+    pub(super) fn next_slice(
+        &mut self,
+        slice: &Request,
+        demand: u32,
+        purpose: Purpose<'_, '_>,
+    ) -> Result<Chain, Refusal> {
+        if demand > self.free() {
+            return Err(Refusal::Fragmented);
+        }
+        self.slice(slice, purpose)
+    }
+
+    /// Searches sets of places for this many slices, whose processors are free, but for the faulty
+    /// ones that a slice may have.
+    fn pack(&mut self, slice: &Request, slices: u32, with_faulty: bool) -> Result<Chain, Refusal> {
         let grid = *self.supposed.grid();
         let mut forms = Vec::<BoxForm, FORMS_MAX>::new();
         let mut is_any_left_out = slices as usize > SLICES_MAX;
@@ -136,7 +165,15 @@ impl<S: Strategy> Supposition<'_, '_, S> {
             return Err(Refusal::NotSearchedToTheEnd);
         }
         let mut stack = Vec::<Placed, SLICES_MAX>::new();
-        let outcome = self.search(&grid, &forms, slices, &mut stack);
+        let (unheld, tolerated) = if with_faulty {
+            (self.unheld.clone(), Some(slice.tolerated()))
+        } else {
+            (Unheld::NONE, None)
+        };
+        for unit in unheld.units(&grid) {
+            self.supposed.leave(unit);
+        }
+        let outcome = self.search(&grid, &forms, (slices, tolerated), &mut stack);
         let block = |place: &Placed| {
             let form = forms.get(usize::from(place.form));
             form.and_then(|form| place_at(&grid, form, place.first))
@@ -144,7 +181,10 @@ impl<S: Strategy> Supposition<'_, '_, S> {
         for block in stack.iter().filter_map(block) {
             self.supposed.leave(block);
         }
-        outcome?;
+        for unit in unheld.units(&grid) {
+            self.supposed.occupy(unit);
+        }
+        outcome.map_err(|refusal| unheld.refusal_of(refusal))?;
         let mut draft = Draft::new(self.pool, self.pause.as_ref(), self.occupancy);
         for block in stack.iter().filter_map(block) {
             draft.push(block);
@@ -152,7 +192,8 @@ impl<S: Strategy> Supposition<'_, '_, S> {
         draft.finish(true)
     }
 
-    /// Occupies the places of all slices and notes them in the stack.
+    /// Occupies the places of all slices and notes them in the stack. Each has at most as many
+    /// faulty processors as are `tolerated`, if that is a number.
     ///
     /// # Errors
     ///
@@ -162,7 +203,7 @@ impl<S: Strategy> Supposition<'_, '_, S> {
         &mut self,
         grid: &Grid,
         forms: &[BoxForm],
-        slices: u32,
+        (slices, tolerated): (u32, Option<u32>),
         stack: &mut Vec<Placed, SLICES_MAX>,
     ) -> Result<(), Refusal> {
         let wraps = (0..grid.dimensions()).any(|at| grid.wraps(at) && grid.side(at) > 1);
@@ -171,6 +212,10 @@ impl<S: Strategy> Supposition<'_, '_, S> {
             let sides = form.sides.iter().map(|&side| u32::from(side));
             sides.product::<u32>()
         });
+        let is_open = |supposed: &Occupancy<'_>, block| {
+            let has = |most| self.occupancy.faulty_in(block) <= most;
+            supposed.is_free(block) && (!Tolerance::BUILT || tolerated.is_none_or(has))
+        };
         let may_stay = self.supposed.free().saturating_sub(area * slices);
         let (mut first, mut form, mut left_free) = (0, 0, 0);
         for step in 0..STEPS_MAX {
@@ -199,7 +244,7 @@ impl<S: Strategy> Supposition<'_, '_, S> {
                 (first, form) = (first + 1, 0);
                 continue;
             };
-            match place_at(grid, sides, first).filter(|&block| self.supposed.is_free(block)) {
+            match place_at(grid, sides, first).filter(|&block| is_open(self.supposed, block)) {
                 Some(block) => {
                     self.supposed.occupy(block);
                     // There is room for all slices.

@@ -250,7 +250,7 @@ fn a_grid_that_there_cannot_be_is_no_message() {
     }
 }
 
-/// The frame of a Submit whose estimate, slices and class are these bytes.
+/// The frame of a Submit whose estimate, slices, class and tolerance are these bytes.
 fn submit_of(estimate: impl serde::Serialize) -> Vec<u8> {
     // Submit, job, shape, processors, flags, no lease.
     let body = (
@@ -277,7 +277,10 @@ fn a_default_has_one_form() {
         submit_of([3, 0, 1, 0, 0, 1]),
         // No such kind of class, no such variant.
         submit_of([3, 0, 0, 2, 1]),
-        submit_of([4, 0, 0, 0, 1]),
+        submit_of([5, 0, 0, 0, 1]),
+        // Not tolerant; a class that is the default.
+        submit_of([4, 0, 0, 0, 0]),
+        submit_of([4, 0, 0, 1, 0, 0, 1]),
     ] {
         check_bad_message(&frame);
     }

@@ -9,7 +9,7 @@ use meshalloc::message::{
 use meshalloc::{
     Answer, Block, Capacity, Change, Class, Configuration, Counts, Error, Event, EventKind,
     FaultReport, Flags, Grid, JobId, JobState, MESH_SIDE_MAX, NodeId, Outcome, PageOrder, Query,
-    Request, SchedulerKind, Slices, Statistics, StrategyKind, VICTIMS_MAX, Victims,
+    Request, SchedulerKind, Slices, Statistics, StrategyKind, Tolerance, VICTIMS_MAX, Victims,
 };
 use meshalloc_firmware::protocol::{
     BUILD_BYTES_MAX, EVENTS_MAX, SCHEDULERS_MAX, SOFTWARE_BYTES_MAX, STRATEGIES_MAX,
@@ -108,6 +108,8 @@ fn longest(request: Request) -> Request {
     let slices = Slices::new(Slices::MOST).expect("the most slices");
     let class = Class::new(u64::MAX, true).expect("this build has priorities");
     let request = request.with_slices(slices).with_class(class);
+    let tolerance = Tolerance::new(u8::MAX).expect("this build has tolerance");
+    let request = request.with_tolerance(tolerance);
     request.with_flags(Flags::all()).with_estimate(u64::MAX)
 }
 

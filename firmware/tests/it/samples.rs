@@ -10,7 +10,7 @@ use meshalloc::{
     Answer, Block, Capacity, Change, Class, Configuration, ConfigureError, Counts, CurveFit,
     CurveLine, DIMENSIONS_MAX, Error, Event, EventKind, FaultReport, Flags, JobId, JobState,
     NodeId, Outcome, PageOrder, Query, Reason, Refusal, Request, SchedulerKind, Serves, Shape,
-    Slices, Statistics, StrategyKind, Submesh, Victims,
+    Slices, Statistics, StrategyKind, Submesh, Tolerance, Victims,
 };
 use meshalloc_firmware::frame::CLIENT_FRAME_MAX;
 use meshalloc_firmware::protocol::EVENTS_MAX;
@@ -46,6 +46,7 @@ pub(crate) fn client_messages() -> Vec<(String, ClientMessage)> {
     let class = |priority, is_preemptible| {
         Class::new(priority, is_preemptible).expect("this build has priorities")
     };
+    let tolerance = |faulty| Tolerance::new(faulty).expect("this build has tolerance");
     let job = JobId(300);
     let configure = |machine: &str| {
         let first_fit = on(grid(machine), StrategyKind::FirstFit);
@@ -176,6 +177,19 @@ pub(crate) fn client_messages() -> Vec<(String, ClientMessage)> {
             command(Change::submit(
                 job,
                 gang.with_estimate(300).with_class(class(400, true)),
+            )),
+        ),
+        (
+            "submit a job that tolerates a faulty processor",
+            command(Change::submit(job, submesh.with_tolerance(tolerance(1)))),
+        ),
+        (
+            "submit a preemptible gang of 3 slices that each tolerate 2 faulty processors",
+            command(Change::submit(
+                job,
+                gang.with_estimate(300)
+                    .with_class(class(400, true))
+                    .with_tolerance(tolerance(2)),
             )),
         ),
         ("submit without an extent", command(submit_shape(2, &[]))),

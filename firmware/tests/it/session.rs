@@ -7,7 +7,7 @@ use meshalloc::message::WhyReport;
 use meshalloc::{
     Answer, Change, Class, Configuration, ConfigureError, Controller, Error, EventKind,
     FaultReport, Flags, Grid, JobId, NodeId, Outcome, Query, Reason, Refusal, Request,
-    SchedulerKind, Storage, StrategyKind, Submesh,
+    SchedulerKind, Storage, StrategyKind, Submesh, Tolerance,
 };
 use meshalloc_firmware::{BUILD, Client, ClientError, PROTOCOL_VERSION, SOFTWARE, Server};
 
@@ -129,6 +129,8 @@ fn some_request(random: &mut Random, kind: Kind) -> Request {
         }
         _ => request,
     };
+    let tolerance = Tolerance::new(random.below(3) as u8);
+    let request = request.with_tolerance(tolerance.expect("this build has tolerance"));
     match random.below(4) {
         0 => request,
         _ => request.with_estimate(1 + random.below(300) as u64),

@@ -11,7 +11,7 @@ use meshalloc::{Block, Configuration, Grid, Request, SchedulerKind, StrategyKind
 
 use crate::backend::BackendError;
 use crate::error::SettingError;
-use crate::failures::{Failures, Timeline};
+use crate::failures::{Failures, Restart, Timeline};
 use crate::machine::Described;
 use crate::metrics::{Estimates, Metric, Refusals, SLOWDOWN_THRESHOLD};
 use crate::network::NetworkError;
@@ -509,6 +509,15 @@ impl Experiment {
                 &["failures"],
                 "messages or I/O",
                 "service times",
+            ));
+        }
+        // A spare is not served, as a faulty processor is not.
+        if failures.restart == Restart::Spare && self.workload.is_tolerant() {
+            return Err(SettingError::out_of_range(
+                "the restart of jobs that tolerate faulty processors",
+                &["restart"],
+                failures.restart,
+                "another restart than spare",
             ));
         }
         failures.timeline(self.seed, replication).map(Some)

@@ -356,8 +356,8 @@ metrics! {
     WaitGang, "wait_gang", Time,
         "this project", [Needs("reasons"), Skewed],
         "mean time waiting for the whole gang ({})", "wait:\ngang ({})";
-    /// Mean time that a job waits because the search found no places for all slices of its gang,
-    /// and gave up before it had looked everywhere; only with `--reasons`.
+    /// Mean time that a job waits because the search found no place, or none for all slices of its
+    /// gang, and gave up before it had looked everywhere; only with `--reasons`.
     WaitUnsearched, "wait_unsearched", Time,
         "this project", [Needs("reasons"), Skewed],
         "mean time waiting, not searched to the end ({})", "wait:\nunsear. ({})";

@@ -1,6 +1,6 @@
 //! The commands of `device` that ask and change nothing.
 
-use meshalloc::{Answer, Configuration, Error, JobId, Query, Refusal, Request, Ticks};
+use meshalloc::{Answer, Configuration, Error, JobId, NodeId, Query, Refusal, Request, Ticks};
 use meshalloc_firmware::protocol::Origin;
 use serde_json::json;
 
@@ -89,8 +89,13 @@ impl Device<'_> {
             let places: Vec<_> = running.blocks.iter().map(|&it| machine.place(it)).collect();
             let named: Vec<_> = places.iter().map(ToString::to_string).collect();
             let (job, asked) = (running.job.0, running.request.to_string());
+            let is_held = |&&node: &&NodeId| {
+                let mut blocks = running.blocks.iter();
+                blocks.any(|&block| machine.holds(block, node))
+            };
+            let faulty: Vec<_> = situation.faulty.iter().filter(is_held).collect();
             let class = running.request.class;
-            let text = format!(
+            let mut text = format!(
                 "{job:>10}  runs   {asked:<12} {held:>6}  {}{}",
                 named.join(" "),
                 if class.is_preemptible() {
@@ -99,10 +104,17 @@ impl Device<'_> {
                     ""
                 }
             );
+            if !faulty.is_empty() {
+                text += &format!(", {} faulty", faulty.len());
+            }
+            let faulty = faulty
+                .into_iter()
+                .filter_map(|&node| machine.coordinates(node));
+            let faulty: Vec<_> = faulty.map(|at| machine.written(at).to_vec()).collect();
             let object = json!({
                 "job": job, "state": "runs", "request": asked.to_string(), "processors": held,
                 "granted_at": running.granted_at, "blocks": places, "priority": class.priority(),
-                "preemptible": class.is_preemptible(),
+                "preemptible": class.is_preemptible(), "faulty": faulty,
             });
             rows.push((text, object));
         }

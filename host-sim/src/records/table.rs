@@ -68,6 +68,8 @@ struct JobRow<'r> {
     group: Option<i64>,
     /// Priority, the head start in the queue; empty if it has none.
     priority: Option<String>,
+    /// Faulty processors that each of its slices may have; empty if none.
+    tolerate: Option<u8>,
 }
 
 /// The bytes of most lines.
@@ -131,6 +133,7 @@ pub(super) fn row(run: &RunOf<'_>, record: &JobRecord<'_>) -> Vec<u8> {
         user: known(owner.user),
         group: known(owner.group),
         priority: time(Some(priority).filter(|&ticks| ticks > 0)),
+        tolerate: Some(job.request.tolerance.get()).filter(|&faulty| faulty > 0),
     };
     line(|writer| writer.serialize(row))
 }

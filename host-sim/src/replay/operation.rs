@@ -5,7 +5,7 @@ use std::fmt;
 use std::num::NonZeroU64;
 use std::ops::RangeInclusive;
 
-use meshalloc::{Block, Change, Grid, JobId, Request, Shape, Slices, Ticks, Tuple};
+use meshalloc::{Block, Change, Grid, JobId, Request, Shape, Slices, Ticks, Tolerance, Tuple};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
@@ -43,6 +43,10 @@ pub(crate) enum Line {
         /// The operations until its lease ends, at least 1.
         #[serde(default, deserialize_with = "lease")]
         lease: Option<Ticks>,
+        /// The faulty processors that each of its slices may have, if it has no other place; up to
+        /// 255.
+        #[serde(default, deserialize_with = "tolerate")]
+        tolerate: u8,
     },
     /// The job's lease is replaced.
     Lease {
@@ -167,6 +171,7 @@ pub fn parse(line: &[u8], machine: Grid) -> Result<Option<Change>, String> {
                 estimate,
                 priority,
                 lease,
+                tolerate,
             } => Change::Submit {
                 job: JobId(id),
                 request: {
@@ -181,7 +186,9 @@ pub fn parse(line: &[u8], machine: Grid) -> Result<Option<Change>, String> {
                     let estimate = estimate.and_then(NonZeroU64::new);
                     Request {
                         estimate,
-                        ..request.with_slices(slices).with_priority(priority)
+                        slices,
+                        tolerance: Tolerance::new(tolerate).expect("this build has tolerance"),
+                        ..request.with_priority(priority)
                     }
                 },
                 lease: lease.and_then(NonZeroU64::new),
@@ -244,7 +251,7 @@ fn object(line: &[u8], op: &mut String) -> Result<Option<Map<String, Value>>, St
     for word in named {
         let pair = match word.split_once('=') {
             Some(("est", time)) => ("estimate", time.into()),
-            Some((key @ ("lease" | "priority"), time)) => (key, time.into()),
+            Some((key @ ("lease" | "priority" | "tolerate"), number)) => (key, number.into()),
             Some(("chips", count)) => ("chips", format!("{slices} {count}").trim_start().into()),
             _ => return Err(format!("{} is not known", quoted(word.as_bytes()))),
         };
@@ -298,7 +305,10 @@ impl fmt::Display for Usage {
             (true, "free") => r#"{"op":"free","id":ID}"#.to_owned(),
             (true, op) => format!(r#"{{"op":"{op}","at":[{}]}}"#, at.join(",")),
             (false, "alloc") => {
-                format!("alloc ID [Sx] {extents}|chips=N [est=TIME] [priority=TIME] [lease=TIME]")
+                format!(
+                    "alloc ID [Sx] {extents}|chips=N [est=TIME] [priority=TIME] [lease=TIME] \
+                     [tolerate=N]"
+                )
             }
             (false, "lease") => "lease ID TIME".to_owned(),
             (false, "free") => "free ID".to_owned(),
@@ -369,6 +379,14 @@ fn estimate<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Ticks>,
 
 fn lease<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Ticks>, D::Error> {
     number(deserializer, "a lease", 1..=Ticks::MAX).map(Some)
+}
+
+fn tolerate<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u8, D::Error> {
+    Ok(number(
+        deserializer,
+        "a number of faulty processors",
+        0..=u8::MAX.into(),
+    )? as u8)
 }
 
 /// Takes the number of slices off the front of a text.

@@ -182,6 +182,44 @@ fn an_urgent_job_goes_first() {
 }
 
 #[test]
+fn a_job_tolerates_a_faulty_processor() {
+    let session = Session::new(14);
+    session.says("configure 4x4");
+    session.says("fail 1 2");
+    assert_eq!(
+        session.says("submit 1 4x4 --tolerate 1"),
+        "job 1 runs on 16 processors: (<0, 0>, <3, 3>)\n"
+    );
+    let jobs = session.says("jobs");
+    assert!(jobs.ends_with("(<0, 0>, <3, 3>), 1 faulty\n"), "{jobs}");
+    assert_eq!(session.objects("jobs")[0]["faulty"], json!([[1, 2]]));
+    session.says("submit 2 4x4 --tolerate 1");
+    let why = session.says("why 2");
+    assert!(
+        why.contains("it needs 16 processors, and 0 are free"),
+        "{why}"
+    );
+    session.says("release 1");
+    let jobs = session.says("jobs");
+    assert!(jobs.ends_with("(<0, 0>, <3, 3>), 1 faulty\n"), "{jobs}");
+    session.says("release 2");
+    assert_eq!(
+        session.says("submit 3 4x4"),
+        "job 3 waits, 0 jobs ahead of it\n"
+    );
+    let why = session.says("why 3");
+    assert!(
+        why.contains("it does not fit while 1 processor is faulty"),
+        "{why}"
+    );
+    // Without faulty processors.
+    let fits = session.says("fits 4x4");
+    assert!(fits.contains("does not fit"), "{fits}");
+    session.says("reset");
+    session.board.join();
+}
+
+#[test]
 fn a_job_gets_other_processors() {
     let session = Session::new(13);
     let configured = session.says("configure 16x16 --strategy fsl --scheduler easy");

@@ -78,7 +78,7 @@ fn operations_on_a_ring_of_meshes() {
         ),
         (
             "alloc 1 2x",
-            "expected `alloc ID [Sx] AxBxC|chips=N [est=TIME] [priority=TIME] [lease=TIME]` on mesh 4x4x4 wrap 2",
+            "expected `alloc ID [Sx] AxBxC|chips=N [est=TIME] [priority=TIME] [lease=TIME] [tolerate=N]` on mesh 4x4x4 wrap 2",
         ),
     ] {
         let folder = tempfile::tempdir().unwrap();

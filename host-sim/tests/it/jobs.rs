@@ -225,6 +225,49 @@ fn a_trace_of_the_jobs_has_the_gangs_of_the_trace_they_came_from() {
     assert_eq!(parts.sum::<u64>(), waited);
 }
 
+/// Each job needs the whole machine, of which one processor fails for good: jobs that tolerate it
+/// run. The file of jobs is a log of the same jobs.
+#[test]
+fn a_trace_of_the_jobs_has_the_tolerance_of_the_trace_they_came_from() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    let of = |tolerate: [&str; 3]| {
+        let lines = (0..).zip(tolerate);
+        let lines = lines.map(|(at, word)| format!("{},100,4x4,{word}\n", at * 10));
+        format!("submit,run,shape,tolerate\n{}", lines.collect::<String>())
+    };
+    write("down.csv", "time,what,which,state\n50,node,5,down\n");
+    write("in.csv", &of(["1", "2", "1"]));
+    write("none.csv", &of(["", "0", ""]));
+    let line = "run --mesh 4x4 --strategy ff --failures down.csv --restart in-place --format json";
+    let run = |log: &str, output: &str| {
+        let line = format!("{line} --log {log} -o {output}");
+        let json = host_sim_in(folder.path(), &line).json();
+        (
+            json["results"][0]["decision_hash"].clone(),
+            rows(&folder.path().join(output)),
+        )
+    };
+    let (first, jobs) = run("in.csv", "out-jobs.csv");
+    let (again, _) = run("out-jobs.csv", "again-jobs.csv");
+    assert_eq!(first, again);
+    let column = |name: &str| -> Vec<_> { jobs.iter().map(|job| job[name].clone()).collect() };
+    assert_eq!(column("tolerate"), ["1", "2", "1"]);
+    assert_eq!(column("starting_time"), ["0", "100", "200"]);
+    assert_eq!(column("finish_time"), ["100", "200", "300"]);
+    let stuck = host_sim_in(folder.path(), &format!("{line} --log none.csv"));
+    assert_ne!(stuck.code, Some(0), "{stuck}");
+    write("spare.csv", "time,what,which,state\n50,2x4,1,down\n");
+    let spare = line
+        .replace("in-place", "spare")
+        .replace("down.csv", "spare.csv");
+    let failed = host_sim_in(folder.path(), &format!("{spare} --log in.csv"));
+    assert!(
+        failed.stderr.contains("another restart than spare"),
+        "{failed}"
+    );
+}
+
 /// Jobs are served in the order of arrivals less priorities; where all priorities are equal in that
 /// of arrivals. The file of jobs is a log of the same jobs.
 #[test]

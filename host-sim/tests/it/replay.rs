@@ -84,6 +84,29 @@ fn an_urgent_job_waits_before_others() {
     assert_eq!(replay(options, operations).good(), expected);
 }
 
+/// Job 1 has the faulty processor, as there is no other place; job 2 tolerates it in vain.
+#[test]
+fn a_job_gets_what_it_tolerates() {
+    let operations = "fault 1 2\nalloc 1 4x4 tolerate=1\n\
+                      {\"op\":\"alloc\",\"id\":2,\"shape\":[4,4],\"tolerate\":255}\n\
+                      alloc 3 4x4\nfree 1\nfree 2\n";
+    let expected = r#"{"line":1,"op":"fault","block":{"x":1,"y":2,"w":1,"h":1},"changed":1,"jobs":[]}
+{"line":2,"op":"alloc","id":1,"granted":[{"x":0,"y":0,"w":4,"h":4}]}
+{"line":3,"op":"alloc","id":2,"waits":0,"reason":"too-few-free"}
+{"line":4,"op":"alloc","id":3,"waits":1,"reason":"faults"}
+{"line":5,"op":"free","id":1,"released":16}
+{"line":5,"op":"grant","id":2,"granted":[{"x":0,"y":0,"w":4,"h":4}]}
+{"line":6,"op":"free","id":2,"released":16}
+"#;
+    let options = "--mesh 4x4 --strategy ff --scheduler fcfs";
+    assert_eq!(replay(options, operations).good(), expected);
+    for wrong in ["256", "-1", "one"] {
+        let refused = replay(options, &format!("alloc 1 4x4 tolerate={wrong}\n"));
+        let expected = format!("\"{wrong}\" is not a number of faulty processors");
+        assert!(refused.stderr.contains(&expected), "{refused}");
+    }
+}
+
 /// First come, first served: 3 would fit beside 1, but 2 is before it.
 #[test]
 fn with_a_scheduler_jobs_wait_and_are_granted_later() {
@@ -299,14 +322,14 @@ fn nothing_of_a_file_with_a_line_that_cannot_be_read_is_carried_out() {
             "alloc 1",
             &[
                 "missing field `shape`",
-                "expected `alloc ID [Sx] AxB|chips=N [est=TIME] [priority=TIME] [lease=TIME]` on mesh 8x4",
+                "expected `alloc ID [Sx] AxB|chips=N [est=TIME] [priority=TIME] [lease=TIME] [tolerate=N]` on mesh 8x4",
             ],
         ),
         (
             "alloc 1 2 3 est=",
             &[
                 "\"\" is not an estimate",
-                "`alloc ID [Sx] AxB|chips=N [est=TIME] [priority=TIME] [lease=TIME]`",
+                "`alloc ID [Sx] AxB|chips=N [est=TIME] [priority=TIME] [lease=TIME] [tolerate=N]`",
             ],
         ),
         ("alloc 1 2x3 est=1.5", &["\"1.5\" is not an estimate"]),
@@ -443,7 +466,7 @@ fn nothing_of_a_file_with_a_line_that_cannot_be_read_is_carried_out() {
             "alloc 1",
             &[
                 "missing field `shape`",
-                "`alloc ID [Sx] AxBxC|chips=N [est=TIME] [priority=TIME] [lease=TIME]` on 4-ary 3-cube",
+                "`alloc ID [Sx] AxBxC|chips=N [est=TIME] [priority=TIME] [lease=TIME] [tolerate=N]` on 4-ary 3-cube",
             ][..],
         ),
         ("alloc 1 4x", &["\"\" is not an extent, in shape \"4x\""]),

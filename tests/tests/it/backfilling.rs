@@ -8,14 +8,15 @@ use std::num::NonZeroU64;
 use meshalloc::jobs::JobSlot;
 use meshalloc::{
     Allocation, Allocator, Change, Configuration, Controller, Flags, Grid, JobId, NodeId, Request,
-    SchedulerKind, StrategyKind, Submesh, Ticks,
+    SchedulerKind, Shape, StrategyKind, Submesh, Ticks, Tolerance,
 };
 use meshalloc_tests::backfilling::{Situation, Use, end_of, reserves_nodes};
 use meshalloc_tests::convert::{self, is_served};
 use meshalloc_tests::exhaustive;
 use meshalloc_tests::random::Random;
 use meshalloc_tests::rig::{
-    HeapMemory, ask_at, clear_faulty, cube, mark_faulty, mesh, release, set_faulty, submesh, submit,
+    HeapMemory, ask_at, clear_faulty, cube, fault, mark_faulty, mesh, release, set_faulty, submesh,
+    submit, unit,
 };
 use meshalloc_tests::strategy::{Held, Strategy, places_anywhere};
 use meshalloc_tests::system::System;
@@ -582,6 +583,94 @@ fn a_head_without_a_place_for_its_faults_is_passed_without_limit() {
         assert_eq!(submit(&mut controller, 4, lasting(1, 3000)).grants, []);
         controller.check_invariants();
     }
+}
+
+/// However many jobs have passed a head that had no place for its faults: with perfect estimates it
+/// starts, at the latest, when the last job has ended that ran when these were repaired.
+#[test]
+fn a_repair_bounds_the_wait_of_a_head_without_a_place() {
+    let cubic = Grid::mesh(&[3, 3, 3]).expect("a mesh");
+    for machine in [mesh(4, 4).into(), cubic] {
+        for strategy in [
+            StrategyKind::FirstFit,
+            StrategyKind::FreeSubmeshList,
+            StrategyKind::LeastExpectedBlocking { budget: 8 },
+            StrategyKind::Naive,
+            StrategyKind::Random { seed: 5 },
+        ] {
+            for scheduler in [EASY, SchedulerKind::Conservative] {
+                let configuration = configuration(machine, strategy, scheduler);
+                let passed: u32 = (0..30)
+                    .map(|seed| passed_until_repair(configuration, seed))
+                    .sum();
+                assert!(passed > 10, "{configuration:?}: {passed}");
+            }
+        }
+    }
+}
+
+/// A run with faults that are repaired. Returns how many jobs passed heads without a reservation.
+fn passed_until_repair(configuration: Configuration, seed: u64) -> u32 {
+    let (machine, mut random) = (configuration.machine, Random::new(seed));
+    let mut memory = HeapMemory::new(machine, 200);
+    let mut controller = Controller::new(memory.memory(), configuration).unwrap();
+    let faulty: Vec<_> = (0..random.between(1, 4))
+        .map(|_| NodeId(random.below(machine.nodes())))
+        .collect();
+    for &node in &faulty {
+        set_faulty(&mut controller, node.0, true);
+    }
+    let (mut ends, mut lasts) = (BTreeSet::new(), BTreeMap::new());
+    let repaired = u64::from(random.between(30, 60));
+    let (mut passed, mut head) = (0, None);
+    for now in 0..200 {
+        let mut changes = Vec::new();
+        if now < 100 && random.percent(50) {
+            let sides: Vec<u16> = (0..machine.dimensions())
+                .map(|at| random.between(1, machine.side(at).into()) as u16)
+                .collect();
+            let last = u64::from(random.between(1, 20));
+            let request = Request::new(Shape::new(&sides).expect("a small shape"));
+            let tolerance = Tolerance::new(random.below(2) as u8).expect("it is built");
+            let job = JobId(now as u32);
+            lasts.insert(job, last);
+            let request = request.with_estimate(last).with_tolerance(tolerance);
+            changes.push(Change::submit(job, request));
+        }
+        if now == repaired {
+            changes.extend(
+                faulty
+                    .iter()
+                    .map(|&node| fault(unit(&machine, node), false)),
+            );
+        }
+        let due = ends.iter().take_while(|&&(end, _)| end <= now);
+        let due: Vec<_> = due.map(|&(_, job)| Change::Release { job }).collect();
+        ends.retain(|&(end, _)| end > now);
+        let changes = [due, changes].concat();
+        for (at, change) in changes.iter().enumerate() {
+            let queue = controller.jobs().queue();
+            let first = queue.head().map(|slot| queue.get(slot));
+            let unreserved = first.filter(|job| job.reserved_from().is_none());
+            let unreserved = unreserved.map(JobSlot::id);
+            // The last repair.
+            if now == repaired && at + 1 == changes.len() {
+                let by = ends.last().map_or(now, |&(end, _)| end);
+                head = first.map(|job| (job.id(), by));
+            }
+            for grant in ask_at(&mut controller, change, now).grants {
+                ends.insert((now + lasts[&grant.job], grant.job));
+                let passes = unreserved.is_some_and(|first| first < grant.job);
+                passed += u32::from(passes && now < repaired);
+                let late = head.is_some_and(|(job, by)| job == grant.job && now > by);
+                assert!(!late, "{configuration:?}, seed {seed}: {head:?} at {now}");
+                head = head.filter(|&(job, _)| job != grant.job);
+            }
+        }
+        controller.check_invariants();
+    }
+    assert_eq!(head, None, "{configuration:?}, seed {seed}");
+    passed
 }
 
 /// Two allocators carry out the same operations; one also gets suppositions. It answers like the

@@ -46,4 +46,5 @@ mod schedulers;
 mod simulator;
 mod texts;
 mod tidy;
+mod tolerance;
 mod word_lengths;

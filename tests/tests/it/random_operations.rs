@@ -14,7 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use meshalloc::Threshold;
 use meshalloc::{
     Change, Class, Configuration, ConfigureError, Error, Flags, Grid, JobId, Mesh, NodeId, Outcome,
-    Refusal, Request, SchedulerKind, StrategyKind, Submesh, Victims,
+    Refusal, Request, SchedulerKind, StrategyKind, Submesh, Tolerance, Victims,
 };
 use meshalloc_tests::convert::{self, is_served};
 use meshalloc_tests::exhaustive;
@@ -228,8 +228,15 @@ impl Reader<'_> {
         } else {
             request
         };
-        if random.percent(25) {
+        let request = if random.percent(25) {
             request.with_flags(request.flags | Flags::FIXED_ORIENTATION)
+        } else {
+            request
+        };
+        // The naive form tries one set of faulty processors after the other.
+        if grid.nodes() <= 64 && random.percent(25) {
+            let faulty = random.between(1, 3) as u8;
+            request.with_tolerance(Tolerance::new(faulty).expect("this build has tolerance"))
         } else {
             request
         }
@@ -461,6 +468,9 @@ fn run(
         before(&command, now, &trial.system().configuration().machine);
         let (_, expected) = trial.step(&command, now);
         note(&command, &expected, seen);
+        if expected.grants_any_of(&trial.system().faulty_nodes()) {
+            seen.insert("granted with faulty processors");
+        }
     }
     trial.finish();
 }
@@ -631,6 +641,7 @@ fn everything_happens() {
                 "fault under a job",
                 "fault under several jobs",
                 "repair under a job",
+                "granted with faulty processors",
                 "fault",
                 "repair",
             ]);

@@ -12,7 +12,7 @@ use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{
     Allocation, Allocator, Answer, Block, Change, Class, Configuration, Controller, Description,
     EventKind, Flags, Grid, JobId, JobState, NodeId, Outcome, Query, Refusal, Request,
-    SchedulerKind, Shape, Slices, StrategyKind, Victims,
+    SchedulerKind, Shape, Slices, StrategyKind, Tolerance, Victims,
 };
 use meshalloc_c::numbers_of;
 use rand_chacha::ChaCha8Rng;
@@ -217,8 +217,11 @@ impl World<'_> {
         let is_preemptible = self.below(4) == 0;
         let class = Class::new(priority, is_preemptible);
         request = request.with_class(class.expect("this build has priorities"));
+        let tolerated = [0, 0, 0, 1, 2, 255][self.below(6) as usize];
+        let tolerance = Tolerance::new(tolerated).expect("this build has tolerance");
+        request = request.with_tolerance(tolerance);
         let text = format!(
-            "{} {flags} {slices} {processors} {estimate} {priority} {}",
+            "{} {flags} {slices} {processors} {estimate} {priority} {} {tolerated}",
             list(&extents),
             u8::from(is_preemptible)
         );
@@ -511,7 +514,7 @@ impl World<'_> {
             };
             let request = &report.request;
             let mut text = format!(
-                "{runs} {} {processors} {} {ahead} {} {} {} {} {} {}",
+                "{runs} {} {processors} {} {ahead} {} {} {} {} {} {} {}",
                 report.submitted,
                 report.blocks,
                 request.flags.bits(),
@@ -520,6 +523,7 @@ impl World<'_> {
                 request.estimate.map_or(0, NonZeroU64::get),
                 request.class.priority(),
                 u8::from(request.class.is_preemptible()),
+                request.tolerance.get(),
             );
             for extent in request.shape.extents().iter() {
                 write!(text, " {extent}").unwrap();

@@ -59,7 +59,7 @@ static uint8_t numbers(uint16_t *values) {
 }
 
 static meshalloc_request request(void) {
-  meshalloc_request read = {{0}, 0, 0, 0, 0, 0, 0, 0};
+  meshalloc_request read = {{0}, 0, 0, 0, 0, 0, 0, 0, 0};
   read.dimensions = numbers(read.extents);
   read.flags = (uint8_t)next();
   read.slices = (uint16_t)next();
@@ -67,6 +67,7 @@ static meshalloc_request request(void) {
   read.estimate = next();
   read.priority = next();
   read.preemptible = (uint8_t)next();
+  read.tolerated = (uint8_t)next();
   return read;
 }
 

@@ -107,11 +107,11 @@ const INITIALISERS: &str = r"
 /** Initialiser of a meshalloc_machine: a torus of three dimensions. */
 #define MESHALLOC_TORUS_3D(x, y, z) { { (x), (y), (z) }, 3, 7, 0 }
 /** Initialiser of a meshalloc_request: `w` by `h` processors. */
-#define MESHALLOC_REQUEST(w, h) { { (w), (h) }, 2, 0, 0, 0, 0, 0, 0 }
+#define MESHALLOC_REQUEST(w, h) { { (w), (h) }, 2, 0, 0, 0, 0, 0, 0, 0 }
 /** Initialiser of a meshalloc_request: `x` by `y` by `z` processors. */
-#define MESHALLOC_REQUEST_3D(x, y, z) { { (x), (y), (z) }, 3, 0, 0, 0, 0, 0, 0 }
+#define MESHALLOC_REQUEST_3D(x, y, z) { { (x), (y), (z) }, 3, 0, 0, 0, 0, 0, 0, 0 }
 /** Initialiser of a meshalloc_request: `n` processors in any shape that the machine has. */
-#define MESHALLOC_REQUEST_CHIPS(n) { { 1 }, 1, MESHALLOC_CHIPS, 0, (n), 0, 0, 0 }
+#define MESHALLOC_REQUEST_CHIPS(n) { { 1 }, 1, MESHALLOC_CHIPS, 0, (n), 0, 0, 0, 0 }
 
 /** Whether the same call may succeed later. */
 #define MESHALLOC_IS_TEMPORARY(error) ((error) < 0 && (error) > -100)

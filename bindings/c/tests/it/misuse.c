@@ -130,7 +130,7 @@ static void configurations(void) {
 static void requests(meshalloc_allocator *allocator) {
   meshalloc_request wrong = MESHALLOC_REQUEST(3, 2);
   const meshalloc_request empty = MESHALLOC_REQUEST(0, 2), deep = MESHALLOC_REQUEST_3D(2, 2, 2),
-                          wide = MESHALLOC_REQUEST(9, 1), cleared = {{0}, 0, 0, 0, 0, 0, 0, 0};
+                          wide = MESHALLOC_REQUEST(9, 1), cleared = {{0}, 0, 0, 0, 0, 0, 0, 0, 0};
   const meshalloc_block outside = {{7, 7}, {2, 1}};
   meshalloc_allocation allocation = {0, 0, 0};
   EXPECT(MESHALLOC_ERROR_EMPTY_REQUEST,

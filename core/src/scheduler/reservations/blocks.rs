@@ -20,17 +20,14 @@ impl<S: Strategy> Supposition<'_, '_, S> {
     /// # Errors
     ///
     /// `Reserved` if every place overlaps occupied processors, or if the blocks of reservations
-    /// take the room for the job's blocks. `NotSearchedToTheEnd` for a gang whose search gives up.
+    /// take the room for the job's blocks. `NotSearchedToTheEnd` for a search that gives up.
     pub(crate) fn find(
         mut self,
         request: &Request,
         demand: u32,
         placing: Placing<'_, '_>,
     ) -> Result<Chain, Refusal> {
-        if demand > self.free() {
-            return Err(Refusal::Reserved);
-        }
-        let blocks = self.propose(request, Purpose::Grant(Some(placing)));
+        let blocks = self.place(request, demand, Purpose::Grant(Some(placing)));
         blocks.map_err(|refusal| match refusal {
             Refusal::NotSearchedToTheEnd => refusal,
             _ => Refusal::Reserved,
@@ -47,13 +44,13 @@ impl<S: Strategy> Supposition<'_, '_, S> {
     /// O(blocks given back) for each corner.
     pub(crate) fn reservation(
         &mut self,
-        request: &Request,
+        (request, demand): (&Request, u32),
         given_back: &(impl Iterator<Item = Chain> + Clone),
     ) -> Option<Reserved> {
         if let Some(block) = self.corner(request, given_back) {
             return Some(Reserved::Block(block));
         }
-        let chain = match self.propose(request, Purpose::Place) {
+        let chain = match self.place(request, demand, Purpose::Place) {
             Ok(chain) => chain,
             // The pool has no room for its blocks: reserve the whole machine.
             Err(Refusal::TableFull) => {
@@ -83,7 +80,7 @@ impl<S: Strategy> Supposition<'_, '_, S> {
             self.occupy_block(block);
         }
         for block in self.pool.reserved(job.reserved_chain()) {
-            self.supposed.occupy(block);
+            self.unheld.occupy(self.supposed, block);
             self.poll();
         }
     }

@@ -79,7 +79,7 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
                 return self.find_around(job, end);
             }
             let demand = self.jobs.get(job).demand();
-            if demand > self.free() {
+            if self.lacks_processors(job) {
                 return Err(Refusal::TooFewFree);
             }
             if self.is_short_between(self.now, end, demand) {
@@ -99,7 +99,7 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
     pub(crate) fn would_start(&mut self, job: Slot) -> bool {
         let (request, demand) = self.asked_for(job);
         let end = self.would_end(job, self.now);
-        if demand > self.free() {
+        if self.lacks_processors(job) {
             return false;
         }
         let is_number = self.allocator.strategy().facts().takes_any;
@@ -108,9 +108,12 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
         }
         let pause = Pause::with_jobs(self.pauses, self.jobs);
         if is_number || self.jobs.reserved_before(end).next().is_none() {
-            return self.allocator.would_fit(&request, pause.as_ref());
+            return self
+                .allocator
+                .would_fit(&request, Some(self.jobs), pause.as_ref());
         }
-        let mut supposition = self.allocator.suppose().pausing(pause);
+        let (jobs, pause) = (Some(&*self.jobs), pause.as_ref());
+        let mut supposition = self.allocator.suppose_for(&request, jobs, pause);
         occupy_reservations(self.jobs, &mut supposition, self.now, end);
         supposition.fits_demand(&request, demand)
     }
@@ -126,7 +129,7 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
     fn refusal_but_for_reservations(&mut self, job: Slot) -> Refusal {
         let request = self.jobs.get(job).request();
         let pause = Pause::with_jobs(self.pauses, self.jobs);
-        let refusal = self.allocator.refusal(request, pause.as_ref());
+        let refusal = self.allocator.refusal(request, self.jobs, pause.as_ref());
         refusal.unwrap_or(Refusal::Reserved)
     }
 
@@ -134,15 +137,16 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
     /// `withheld_before`.
     #[inline(never)]
     fn find_around(&mut self, job: Slot, withheld_before: Ticks) -> Result<Chain, Refusal> {
-        let (placing, request, demand) = placing(self.jobs, job, self.now, withheld_before);
-        if demand > self.allocator.occupancy().free() {
+        if self.lacks_processors(job) {
             return Err(Refusal::TooFewFree);
         }
+        let (placing, request, demand) = placing(self.jobs, job, self.now, withheld_before);
         let pause = Pause::with_jobs(self.pauses, self.jobs);
-        if let Some(refusal) = self.allocator.refusal(request, pause.as_ref()) {
+        let pause = pause.as_ref();
+        if let Some(refusal) = self.allocator.refusal(request, self.jobs, pause) {
             return Err(refusal);
         }
-        let mut supposition = self.allocator.suppose().pausing(pause);
+        let mut supposition = self.allocator.suppose_for(request, Some(self.jobs), pause);
         occupy_reservations(self.jobs, &mut supposition, self.now, withheld_before);
         supposition.find(request, demand, placing)
     }
@@ -171,9 +175,9 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
     /// # Time complexity
     ///
     /// The first reservation takes O(log running) suppositions, if a request that fits also fits
-    /// when more processors are free ([`FindsAgain::Monotone`]) and is no gang. Any other
-    /// reservation takes one supposition for each running job and reservation, since reservations
-    /// take processors away again.
+    /// when more processors are free ([`FindsAgain::Monotone`]), is no gang and tolerates no faulty
+    /// processors. Any other reservation takes one supposition for each running job and
+    /// reservation, since reservations take processors away again.
     #[cfg(feature = "reservations")]
     pub fn reserve(&mut self, job: Slot) {
         self.sort_running();
@@ -190,7 +194,9 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
     fn earliest_blocks(&mut self, job: Slot) -> Option<(Ticks, Reserved)> {
         let is_first = self.jobs.reserved().next().is_none();
         let finds_again = self.allocator.strategy().facts().finds_again;
-        let is_monotone = finds_again == FindsAgain::Monotone && !self.asked_for(job).0.is_gang();
+        let request = self.asked_for(job).0;
+        let is_monotone =
+            finds_again == FindsAgain::Monotone && !request.is_gang() && !request.is_tolerant();
         let from = if is_first && is_monotone {
             self.first_end_that_suffices(job)?
         } else {
@@ -200,9 +206,10 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
             }
             end
         };
-        let request = *self.jobs.get(job).request();
-        let (mut supposition, given_back) = self.suppose_at(from, self.would_end(job, from));
-        let reserved = supposition.reservation(&request, &given_back)?;
+        let (request, demand) = self.asked_for(job);
+        let until = self.would_end(job, from);
+        let (mut supposition, given_back) = self.suppose_at(&request, from, until);
+        let reserved = supposition.reservation((&request, demand), &given_back)?;
         Some((from, reserved))
     }
 
@@ -258,15 +265,17 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
     fn fits_at(&mut self, job: Slot, time: Ticks) -> bool {
         let (request, demand) = self.asked_for(job);
         let until = self.would_end(job, time);
-        let (mut supposition, _) = self.suppose_at(time, until);
+        let (mut supposition, _) = self.suppose_at(&request, time, until);
         supposition.fits_demand(&request, demand)
     }
 
-    /// Supposes the occupancy that a job finds if it runs from `from` until `until`, by estimates:
-    /// all jobs that end by `from` have given back their blocks, and the reservations that overlap
-    /// the run are occupied. Returns also the blocks that were given back.
+    /// Supposes the occupancy that a job with this request finds if it runs from `from` until
+    /// `until`, by estimates: all jobs that end by `from` have given back their blocks, and the
+    /// reservations that overlap the run are occupied. Returns also the blocks that were given
+    /// back.
     fn suppose_at(
         &mut self,
+        request: &Request,
         from: Ticks,
         until: Ticks,
     ) -> (
@@ -278,7 +287,9 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
         let ended = jobs.running_sorted().take_while(has_ended);
         let given_back = ended.map(JobSlot::blocks);
         let pause = Pause::with_jobs(self.pauses, jobs);
-        let mut supposition = self.allocator.suppose().pausing(pause);
+        let mut supposition = self
+            .allocator
+            .suppose_for(request, Some(jobs), pause.as_ref());
         for blocks in given_back.clone() {
             supposition.give_back_blocks(blocks);
         }
@@ -288,10 +299,14 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
 
     /// The earliest time at which enough processors are free until the job's end.
     fn earliest_processors(&mut self, job: Slot) -> Option<(Ticks, Reserved)> {
-        let demand = self.jobs.get(job).demand();
+        let (request, demand) = self.asked_for(job);
+        let pause = Pause::with_jobs(self.pauses, self.jobs);
+        let (jobs, pause) = (Some(&*self.jobs), pause.as_ref());
+        let faulty = self.allocator.unheld_for(&request, jobs, pause);
+        let faulty = faulty.usable(&request);
         let mut end = self.end_after(None)?;
         // The second condition takes far longer than the first, which usually decides.
-        while self.free_at(end) < demand
+        while self.free_at(end, faulty) < demand
             || self.is_short_between(end, self.would_end(job, end), demand)
         {
             end = self.end_after(Some(end))?;
@@ -310,7 +325,7 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
             let Some(start) = next.and_then(JobSlot::reserved_from) else {
                 return false;
             };
-            if start >= from && self.free_at(start) < demand {
+            if start >= from && self.free_at(start, 0) < demand {
                 return true;
             }
             at += 1;
@@ -323,8 +338,15 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
         Pause::poll(pause.as_ref(), occupancy, pool);
     }
 
-    /// The number of free processors at `time`, by estimates.
-    fn free_at(&mut self, time: Ticks) -> u32 {
+    /// Whether fewer processors are free than a job needs that tolerates no faulty ones.
+    fn lacks_processors(&self, job: Slot) -> bool {
+        let job = self.jobs.get(job);
+        job.demand() > self.free() && !job.request().is_tolerant()
+    }
+
+    /// The number of free processors at `time`, by estimates, and of these faulty ones, which a job
+    /// may have.
+    fn free_at(&mut self, time: Ticks, faulty: u32) -> u32 {
         self.poll();
         let ended = |job: &&JobSlot| job.ends(self.now).is_some_and(|end| end <= time);
         let freed: u32 = self
@@ -338,7 +360,7 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
             .filter(|job| !ended(job))
             .map(JobSlot::demand)
             .sum();
-        (self.free() + freed).saturating_sub(reserved)
+        (self.free() + faulty + freed).saturating_sub(reserved)
     }
 }
 

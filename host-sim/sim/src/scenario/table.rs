@@ -187,7 +187,7 @@ settings! {
     /// Shapes of jobs with weights, in place of side lengths: tpu-v4, rfold, one of them with the
     /// longest side (tpu-v4:16), or a CSV file, whose name has a dot or a slash, with the columns
     /// shape (such as 4x4x8, or 3x 4x4x8 for three slices at once), weight and optionally rings,
-    /// and priority (a head start in the queue)
+    /// priority (a head start in the queue) and tolerate (faulty processors that a slice may have)
     mix: named MixSource = "NAME|FILE", SYNTHETIC,
         not = ["side-lengths", "side-range", "processors", "log"];
 
@@ -334,8 +334,9 @@ settings! {
     /// A log, plain or .gz; - reads standard input. All of it is measured. Requires a machine. It
     /// is in the Standard Workload Format, or CSV whose header has the columns submit, run, and
     /// shape (such as 4x4x8, or 3x 4x4x8 for three slices at once) or processors, and optionally
-    /// estimate, rings, priority (a head start in the queue), id, user, group; times are in seconds
-    /// or D-HH:MM:SS, submit times also dates. What -o jobs.csv and -o FILE.swf write is a log, too
+    /// estimate, rings, priority (a head start in the queue), tolerate (faulty processors that a
+    /// slice may have), id, user, group; times are in seconds or D-HH:MM:SS, submit times also
+    /// dates. What -o jobs.csv and -o FILE.swf write is a log, too
     log: file PathBuf = "FILE", LOG,
         not = ["side-lengths", "side-range", "dims", "radices", "load", "service-mean", "service"];
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use meshalloc::{Block, Grid, NodeId};
+use meshalloc::{Block, Grid, NodeId, Request};
 
 use crate::failures::Timeline;
 use crate::processors::intervals;
@@ -64,6 +64,19 @@ impl Failing {
         nodes
             .filter(|&node| self.reasons[node as usize] > 0)
             .count() as u32
+    }
+
+    /// Whether a job that holds these blocks can run: none of its slices has more faulty processors
+    /// than it tolerates.
+    fn lets_run(&self, request: &Request, blocks: &[Block]) -> bool {
+        let mut slices = 0..request.slices();
+        self.faulty == 0
+            || slices.all(|number| {
+                let blocks = blocks.iter().copied();
+                let slice = request.slices.blocks_of(&self.machine, blocks, number);
+                let slice: Vec<Block> = slice.collect();
+                self.faulty_in(&slice) <= request.tolerated()
+            })
     }
 
     /// One more or one less reason not to give these processors to jobs; those whose state changes.

@@ -324,7 +324,8 @@ impl<'o> State<'o> {
             held = held.saturating_add(self.machine.area(block));
             self.hash_block(block);
         }
-        self.free -= i64::from(held);
+        // Faulty ones that it tolerates were not free.
+        self.free -= i64::from(held) - i64::from(self.failing.faulty_in(blocks));
         let record = self.present.here(number);
         record.held = record.held.saturating_add(held);
         record.blocks.extend_from_slice(blocks);

@@ -61,7 +61,7 @@ impl Situation<'_> {
         let weighed = || self.running.iter().zip(&weights);
         let stay = weighed().filter(|(_, weight)| weight.is_none());
         stay.for_each(|(job, _)| twin.hold(&job.blocks));
-        match twin.allocator.attempt(request) {
+        match twin.attempt(request) {
             Ok(()) => {}
             Err(Refusal::NotSearchedToTheEnd) => return Ok(Cheapest::Unknown),
             Err(_) => return Ok(Cheapest::Never),
@@ -77,7 +77,8 @@ impl Situation<'_> {
         let each: Vec<_> = weights.iter().map(|weight| weight.map(|_| 1)).collect();
         let fewest = self.lightest_in_the_way(request, &each, usize::MAX);
         let free = twin.allocator.occupancy().free();
-        let least = self.least_by_number(needs, free, &weights);
+        let tolerated = request.tolerated().saturating_mul(request.slices());
+        let least = self.least_by_number(needs.saturating_sub(tolerated), free, &weights);
         let least = least.max(fewest.map_or(0, |jobs| jobs.len()));
         let in_order = (0..).zip(&weights);
         let mut choices: Vec<_> = in_order
@@ -131,8 +132,8 @@ impl Situation<'_> {
 
     /// The jobs that meet a box of the request's shape, in any order of its extents in which the
     /// strategy lays it, for the box at which they weigh least: their places, ascending. `None`
-    /// where the strategy gives no boxes, or no box is free of faulty processors and of jobs that
-    /// stay.
+    /// where the strategy gives no boxes, the request tolerates faulty processors, or each box has
+    /// some of these or of a job that stays.
     fn lightest_in_the_way(
         &self,
         request: &Request,
@@ -145,7 +146,8 @@ impl Situation<'_> {
         let machine = &self.configuration.machine;
         // On a cube the first extent belongs to another dimension.
         let is_reversed = machine.is_written_high_first() && !turns;
-        if request.flags.contains(Flags::CHIPS) || request.slices() > 1 || is_reversed {
+        let is_one_box = request.slices() == 1 && request.tolerated() == 0;
+        if request.flags.contains(Flags::CHIPS) || !is_one_box || is_reversed {
             return None;
         }
         let owners = self.owners();
@@ -197,7 +199,7 @@ impl Sets<'_, '_> {
     fn choose(&mut self, size: usize, from: usize, sum: u128) -> Option<()> {
         let missing = size - self.chosen.len();
         if missing == 0 {
-            let attempt = self.twin.allocator.attempt(self.request);
+            let attempt = self.twin.attempt(self.request);
             self.tries = self.tries.checked_sub(match attempt {
                 Err(Refusal::GangIncomplete | Refusal::NotSearchedToTheEnd) => GANG_TRIES,
                 _ => 1,

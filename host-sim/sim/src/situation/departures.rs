@@ -25,8 +25,8 @@ pub enum Departures {
     },
     /// It does not fit when all jobs have left.
     Never,
-    /// The search for places of all slices of the gang is not completed even when all jobs have
-    /// left.
+    /// The search for a place, or for places of all slices of a gang, is not completed even when
+    /// all jobs have left.
     Unknown,
 }
 
@@ -74,7 +74,7 @@ impl Situation<'_> {
     pub fn attempt(&self, request: &Request) -> Result<Result<(), Refusal>, ConfigureError> {
         let mut storage = self.storage();
         let mut twin = self.present_twin(&mut storage)?;
-        Ok(twin.allocator.attempt(request))
+        Ok(twin.attempt(request))
     }
 
     /// When the request fits, if all jobs end by their estimates and no other job starts.
@@ -85,7 +85,7 @@ impl Situation<'_> {
     pub fn earliest(&self, request: &Request) -> Result<Earliest, ConfigureError> {
         let mut storage = self.storage();
         let mut twin = self.present_twin(&mut storage)?;
-        if twin.allocator.fits(request) {
+        if twin.fits(request) {
             return Ok(Earliest::Now);
         }
         let end = |job: &Running| {
@@ -97,7 +97,7 @@ impl Situation<'_> {
         for job in ends {
             let Some(at) = end(job) else { break };
             twin.give_back(&job.blocks);
-            if twin.allocator.fits(request) {
+            if twin.fits(request) {
                 return Ok(Earliest::At(at));
             }
         }

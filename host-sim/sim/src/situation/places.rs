@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use meshalloc::{ConfigureError, Description, Flags, Request, Shape, SliceRule, Slices};
+use meshalloc::{ConfigureError, Description, Flags, Request, Shape, SliceRule, Slices, Tolerance};
 
 use super::Situation;
 use super::boxes::{Owner, boxes, nodes, orders};
@@ -20,7 +20,7 @@ pub struct Room {
 }
 
 impl Situation<'_> {
-    /// What fits now of a request.
+    /// What fits now of a request, without faulty processors.
     ///
     /// A place is a box of free processors, of the sides that the strategy gives and the
     /// description of the machine allows there. Strategies that look only at some places, such as
@@ -32,6 +32,7 @@ impl Situation<'_> {
     pub fn room(&self, request: &Request) -> Result<Room, ConfigureError> {
         let mut storage = self.storage();
         let mut twin = self.present_twin(&mut storage)?;
+        let request = &request.with_tolerance(Tolerance::NONE);
         let places = self.places(&mut twin, request);
         let mut times = 0;
         while let Ok(held) = twin.allocator.allocate(request) {

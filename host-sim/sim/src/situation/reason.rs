@@ -64,8 +64,8 @@ pub enum Reason {
         /// What is free.
         free: u32,
     },
-    /// The search found no places for all slices of the gang, and gave up before it had looked
-    /// everywhere.
+    /// The search found no place, or none for all slices of a gang, and gave up before it had
+    /// looked everywhere.
     NotSearchedToTheEnd,
 }
 
@@ -118,9 +118,9 @@ impl fmt::Display for Reason {
                 counted(free, "processor"),
                 are(free as usize)
             ),
-            Reason::NotSearchedToTheEnd => f.write_str(
-                "no places for all of its slices were found; the search was not completed",
-            ),
+            Reason::NotSearchedToTheEnd => {
+                f.write_str("no place was found; the search was not completed")
+            }
         }
     }
 }
@@ -180,7 +180,7 @@ impl Situation<'_> {
         let waiting = &self.waiting[places.clone()];
         // First on the empty machine, then with its faults, then with the jobs that run.
         let never = |request| match twin.allocator.demand(request) {
-            Ok(_) if may_fit(twin.allocator.attempt(request)) => None,
+            Ok(_) if may_fit(twin.attempt(request)) => None,
             Ok(_) => Some(Refusal::NeverFits),
             Err(refusal) => Some(refusal),
         };
@@ -189,7 +189,7 @@ impl Situation<'_> {
         twin.fail(&self.faulty);
         let is_any_faulty = self.faulty_len() > 0;
         let mut fits =
-            |waiting: &Waiting| !is_any_faulty || may_fit(twin.allocator.attempt(&waiting.request));
+            |waiting: &Waiting| !is_any_faulty || may_fit(twin.attempt(&waiting.request));
         let fits_alone: Vec<_> = waiting.iter().map(&mut fits).collect();
         self.running.iter().for_each(|job| twin.hold(&job.blocks));
         let known = refusals.into_iter().zip(fits_alone);
@@ -282,6 +282,6 @@ impl Waits for Known<'_, '_> {
     }
 
     fn attempt(&mut self, request: &Request) -> Result<(), Refusal> {
-        self.twin.allocator.attempt(request)
+        self.twin.attempt(request)
     }
 }

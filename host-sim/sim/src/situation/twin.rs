@@ -1,7 +1,7 @@
 //! An allocator that is asked what the strategy of a controller would do.
 
 use meshalloc::storage::HeapStorage;
-use meshalloc::{Allocator, Block, Configuration, ConfigureError, Grid, NodeId, Request};
+use meshalloc::{Allocator, Block, Configuration, ConfigureError, Grid, NodeId, Refusal, Request};
 
 use super::Situation;
 use crate::backend::heap_storage;
@@ -12,6 +12,8 @@ pub(super) struct Twin<'m> {
     pub(super) allocator: Allocator<'m>,
     /// The processors that are faulty in truth.
     faulty: Vec<NodeId>,
+    /// The blocks that are held.
+    held: Vec<Block>,
 }
 
 impl Twin<'_> {
@@ -25,18 +27,50 @@ impl Twin<'_> {
     pub(super) fn hold(&mut self, blocks: &[Block]) {
         for &block in blocks {
             self.allocator.mark_faulty(block);
+            self.held.push(block);
         }
     }
 
     pub(super) fn give_back(&mut self, blocks: &[Block]) {
         for &block in blocks {
             self.allocator.clear_faulty(block);
+            self.held.retain(|&other| other != block);
             let held = |&&node: &&NodeId| self.machine.holds(block, node);
             for &node in self.faulty.iter().filter(held) {
                 if let Some(one) = self.machine.unit(node) {
                     self.allocator.mark_faulty(one);
                 }
             }
+        }
+    }
+
+    /// Whether the request would be granted now.
+    ///
+    /// # Errors
+    ///
+    /// Why not.
+    pub(super) fn attempt(&mut self, request: &Request) -> Result<(), Refusal> {
+        if request.tolerated() == 0 {
+            return self.allocator.attempt(request);
+        }
+        // It may have faulty processors, but none that stands for a held one.
+        let held = std::mem::take(&mut self.held);
+        self.give_back(&held);
+        let mut supposition = self.allocator.suppose();
+        for &block in &held {
+            supposition.occupy(block);
+        }
+        let attempt = supposition.attempt(request);
+        self.hold(&held);
+        attempt
+    }
+
+    /// Whether the strategy would find a place for the request now.
+    pub(super) fn fits(&mut self, request: &Request) -> bool {
+        if request.tolerated() == 0 {
+            self.allocator.fits(request)
+        } else {
+            self.attempt(request).is_ok()
         }
     }
 
@@ -53,7 +87,7 @@ impl Twin<'_> {
         request: &Request,
     ) -> bool {
         leaving.clone().for_each(|blocks| self.give_back(blocks));
-        let fits = self.allocator.fits(request);
+        let fits = self.fits(request);
         leaving.for_each(|blocks| self.hold(blocks));
         fits
     }
@@ -83,6 +117,7 @@ impl Situation<'_> {
             machine,
             allocator: Allocator::new(memory, machine, strategy)?,
             faulty: Vec::new(),
+            held: Vec::new(),
         })
     }
 

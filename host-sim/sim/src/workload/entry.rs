@@ -7,7 +7,7 @@ use meshalloc::{Flags, Slices, Ticks};
 use super::columns::Column;
 use super::log_job::{LogJob, LogOptions, Owner};
 use super::shape_cells::{read_rings, read_shape};
-use super::value::{self, PRIORITY, Value, Zero};
+use super::value::{self, PRIORITY, TOLERATE, Value, Zero};
 use super::{TIME_MAX, TimeUnit};
 
 /// A line of a log, by the columns of a trace.
@@ -182,6 +182,8 @@ impl Lines {
         };
         let priority = value::priority(fields.word(Column::Priority));
         let priority = priority.ok_or_else(|| fields.unreadable(Column::Priority))?;
+        let tolerance = value::tolerance(fields.word(Column::Tolerate));
+        let tolerance = tolerance.ok_or_else(|| fields.bad(Column::Tolerate, TOLERATE))?;
         let Value::Known(run_time) = span(Column::Run)? else {
             return Ok(Entry::LeftOut(Reason::NoRunTime));
         };
@@ -202,6 +204,7 @@ impl Lines {
             run_time,
             requested_time,
             priority,
+            tolerance,
             owner: Owner {
                 user: self.users.number(fields, Column::User)?,
                 group: self.groups.number(fields, Column::Group)?,

@@ -471,6 +471,7 @@ impl Log {
                 None => shaped(),
             };
             let request = request.with_flags(request.flags | entry.flags);
+            let request = request.with_tolerance(entry.tolerance);
             match entry.requested_time {
                 Some(time) => request.with_estimate(time),
                 None => request,

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use meshalloc::{Flags, Shape, Slices, Ticks};
+use meshalloc::{Flags, Shape, Slices, Ticks, Tolerance};
 use serde::{Serialize, Serializer};
 
 use super::{Columns, ShapeRule};
@@ -72,6 +72,9 @@ pub struct LogJob {
     /// Its head start in the queue, in ticks.
     #[serde(skip_serializing_if = "is_none")]
     pub priority: Ticks,
+    /// How many faulty processors each of its slices may have.
+    #[serde(skip_serializing_if = "is_not_tolerant", serialize_with = "tolerated")]
+    pub tolerance: Tolerance,
     /// Who submitted it.
     pub owner: Owner,
 }
@@ -82,6 +85,16 @@ pub struct LogJob {
 )]
 const fn is_none(priority: &Ticks) -> bool {
     *priority == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_not_tolerant(tolerance: &Tolerance) -> bool {
+    *tolerance == Tolerance::NONE
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn tolerated<S: Serializer>(tolerance: &Tolerance, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u8(tolerance.get())
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]

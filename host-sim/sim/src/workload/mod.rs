@@ -176,6 +176,17 @@ impl Workload {
         }
     }
 
+    /// Whether a job tolerates faulty processors.
+    pub(crate) fn is_tolerant(&self) -> bool {
+        match self {
+            Workload::Synthetic(_) => self.mix().is_some_and(|mix| {
+                let mut entries = mix.entries.iter();
+                entries.any(|entry| entry.request.tolerated() > 0)
+            }),
+            Workload::Log(log) => log.jobs.iter().any(|job| job.tolerance.get() > 0),
+        }
+    }
+
     /// Whether a job has a priority.
     pub(crate) fn has_priorities(&self) -> bool {
         match self {

@@ -3,8 +3,9 @@
 //! The first line has the names of the columns, in any order, separated by commas, `|`, `;` or
 //! tabs. There must be `submit` and `run`, times in seconds with decimals if need be, and `shape`
 //! or `processors`; there may be `estimate`, a run time, `priority`, a head start in the queue,
-//! `rings`, as in a [mix](super::mix), the whole number `id`, and `user` and `group`, which may be
-//! names. Others are not read. [`Columns`] gives the names that they have in a file. The names of a
+//! `tolerate`, the faulty processors that each slice may have, `rings`, as in a [mix](super::mix),
+//! the whole number `id`, and `user` and `group`, which may be names. Others are not read.
+//! [`Columns`] gives the names that they have in a file. The names of a
 //! jobs file that a run writes are known too; such a file is read if its jobs are of one run.
 //!
 //! ```text
@@ -112,7 +113,7 @@ impl Fields for Cells<'_> {
 mod tests {
     use std::path::Path;
 
-    use meshalloc::{Flags, Grid, Mesh, Request, Shape, Slices};
+    use meshalloc::{Flags, Grid, Mesh, Request, Shape, Slices, Tolerance};
 
     use super::super::{Log, LogJob, LogOptions, Owner, TIME_MAX, TimeUnit, Workload};
     use super::*;
@@ -152,6 +153,7 @@ mod tests {
             run_time,
             requested_time: None,
             priority: 0,
+            tolerance: Tolerance::NONE,
             owner: Owner::UNKNOWN,
         };
         let expected = [
@@ -330,6 +332,23 @@ mod tests {
         let expected = "a.csv:2: priority is \"high\": expected seconds of a head start, or \
                         D-HH:MM:SS; --columns priority= leaves the column out; nothing if unknown";
         assert_eq!(error.unwrap_err(), expected);
+    }
+
+    #[test]
+    fn a_job_tolerates_faulty_processors() {
+        let text = "submit,run,processors,tolerate\n0,1,1,\n1,1,1,0\n2,1,1,2\n3,1,1,255\n";
+        let log = read(text, options("")).unwrap();
+        let requests = log.jobs(1, 0).unwrap().map(|job| job.request);
+        let tolerated: Vec<_> = requests.map(|request| request.tolerance.get()).collect();
+        assert_eq!(tolerated, [0, 0, 2, 255]);
+        for word in ["256", "-1", "some"] {
+            let text = format!("submit,run,processors,tolerate\n0,1,1,{word}\n");
+            let error = read(&text, options("")).unwrap_err();
+            let expected = format!(
+                "a.csv:2: tolerate is \"{word}\": expected a number of faulty processors, 0 to 255"
+            );
+            assert_eq!(error, expected);
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What a word of a log means, in every format: Standard Workload Format, CSV as programs and
 //! libraries write it, and what Slurm prints.
 
-use meshalloc::Ticks;
+use meshalloc::{Ticks, Tolerance};
 
 use super::{TIME_MAX, TimeUnit};
 
@@ -65,6 +65,19 @@ pub(crate) fn span(word: &str) -> Option<Value<Ticks>> {
     } else {
         Value::Unlimited
     })
+}
+
+/// How many faulty processors a slice tolerates.
+pub(super) const TOLERATE: &str = "a number of faulty processors, 0 to 255";
+
+/// How many faulty processors a slice tolerates: none in an empty cell. `None`: the word is no such
+/// number.
+pub(super) fn tolerance(word: &str) -> Option<Tolerance> {
+    if word.is_empty() {
+        Some(Tolerance::NONE)
+    } else {
+        Tolerance::new(word.parse().ok()?)
+    }
 }
 
 /// What a priority is.

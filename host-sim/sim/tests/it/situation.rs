@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use meshalloc::{
     Change, Configuration, Description, Grid, JobId, JobState, Query, Refusal, Request,
-    SchedulerKind, Shape, Slices, StrategyKind,
+    SchedulerKind, Shape, Slices, StrategyKind, Tolerance,
 };
 use meshalloc_sim::backend::{Backend, Backends, InProcessBackends};
 use meshalloc_sim::situation::{Cause, Departures, Earliest, Reason, Situation};
@@ -233,6 +233,121 @@ fn smallest_sets_and_reasons_are_those_of_brute_force() {
             seen.iter().skip(1).all(|&count| count > 10),
             "{strategy}: {seen:?}"
         );
+    }
+}
+
+/// The situation with up to five faulty processors, held or not. The jobs that wait tolerate one or
+/// two.
+pub(crate) fn with_faults<'d>(situation: &Situation<'d>, random: &mut ChaCha8Rng) -> Situation<'d> {
+    let mut situation = situation.clone();
+    let nodes = situation.configuration.machine.nodes();
+    let faulty: BTreeSet<_> = (0..below(random, 6))
+        .map(|_| below(random, nodes))
+        .collect();
+    situation.faulty = faulty.into_iter().map(meshalloc::NodeId).collect();
+    for waiting in &mut situation.waiting {
+        let tolerance = Tolerance::new(1 + below(random, 2) as u8).unwrap();
+        waiting.request = waiting.request.with_tolerance(tolerance);
+    }
+    situation
+}
+
+/// Whether a box without processors of the jobs that stay has as few faulty ones as the request
+/// tolerates.
+pub(crate) fn fits_with_faults(
+    situation: &Situation<'_>,
+    request: &Request,
+    turns: bool,
+    without: u32,
+) -> bool {
+    let machine = situation.configuration.machine;
+    let sound = Situation {
+        faulty: Vec::new(),
+        ..situation.clone()
+    };
+    let is_faulty = |at: &&Vec<u16>| situation.faulty.contains(&machine.node(at).unwrap());
+    let held = points_of(&machine, &sound, without);
+    free_boxes(&machine, &request.shape.extents(), turns, &held)
+        .any(|place| place.iter().filter(is_faulty).count() as u32 <= request.tolerated())
+}
+
+/// The same for jobs that tolerate faulty processors: a box may have some that no job holds which
+/// stays.
+#[test]
+fn a_job_that_tolerates_faults_waits_only_for_the_others() {
+    let scheduler = SchedulerKind::BypassQueue {
+        threshold: u64::MAX,
+    };
+    for (machine, strategy, turns) in [
+        (Grid::mesh(&[4, 4]), StrategyKind::FirstFit, false),
+        (Grid::mesh(&[4, 4]), StrategyKind::FreeSubmeshList, true),
+        (Grid::mesh(&[3, 3, 3]), StrategyKind::AdaptiveScan, true),
+    ] {
+        let machine = machine.unwrap();
+        let configuration = Configuration {
+            machine,
+            strategy,
+            scheduler,
+        };
+        let mut seen = BTreeMap::<&str, u32>::new();
+        in_random_states(configuration, None, 150, &mut |_, situation, random| {
+            let situation = with_faults(situation, random);
+            for waiting in &situation.waiting {
+                let request = waiting.request;
+                let fits_without = |set| fits_with_faults(&situation, &request, turns, set);
+                let mut sets: Vec<u32> = (0..1 << situation.running.len()).collect();
+                sets.sort_by_key(|set| set.count_ones());
+                let least = sets.into_iter().find(|&set| fits_without(set));
+                match (situation.departures(&request).unwrap(), least) {
+                    (Departures::Never, None) => {}
+                    (Departures::Jobs { jobs }, Some(least)) => {
+                        assert_eq!(jobs.len() as u32, least.count_ones(), "{situation:?}");
+                        let places = jobs.iter().map(|&job| {
+                            let found = situation.running.iter().position(|it| it.job.0 == job);
+                            1 << found.unwrap()
+                        });
+                        assert!(fits_without(places.sum()), "{situation:?}");
+                    }
+                    (other, least) => panic!("{other:?} for {least:?}: {situation:?}"),
+                }
+                let busy = points_of(&machine, &situation, 0);
+                let sound = Situation {
+                    faulty: Vec::new(),
+                    ..situation.clone()
+                };
+                let unheld = busy.len() - points_of(&machine, &sound, 0).len();
+                let free = machine.nodes() - busy.len() as u32;
+                let usable = free + request.tolerated().min(unheld as u32);
+                let expected = if least.is_none() {
+                    Cause::Faults
+                } else if usable < request.processors {
+                    Cause::TooFewFree
+                } else if fits_without(0) {
+                    Cause::Untried
+                } else {
+                    Cause::Fragmented
+                };
+                let reason = situation.why(waiting.job).unwrap().unwrap();
+                assert_eq!(reason.cause(), expected, "{situation:?}");
+                *seen.entry(expected.name()).or_default() += 1;
+                let now = situation.earliest(&request).unwrap() == Earliest::Now;
+                assert_eq!(now, fits_without(0), "{situation:?}");
+                let extents = request.shape.extents();
+                if now && !has_free_box(&machine, &extents, turns, &busy) {
+                    *seen.entry("with faulty ones").or_default() += 1;
+                }
+            }
+        });
+        for expected in [
+            "faults",
+            "too-few-free",
+            "untried",
+            "fragmented",
+            "with faulty ones",
+        ] {
+            let count = seen.get(expected).copied().unwrap_or(0);
+            assert!(count > 3, "{strategy}: {seen:?}");
+        }
     }
 }
 

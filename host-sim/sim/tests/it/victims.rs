@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use meshalloc::{
     Change, Class, Configuration, Description, Grid, JobId, Outcome, Request, SchedulerKind, Shape,
-    Slices, StrategyKind, VICTIMS_MAX, Victims,
+    Slices, StrategyKind, Tolerance, VICTIMS_MAX, Victims,
 };
 use meshalloc_sim::backend::{Backend, Backends, InProcessBackends};
 use meshalloc_sim::situation::{Preemption, Situation, Victim};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use crate::situation::{free_boxes, points_of, runs, submit};
+use crate::situation::{fits_with_faults, free_boxes, points_of, runs, submit, with_faults};
 
 const NOW: u64 = 60;
 
@@ -159,6 +159,48 @@ fn the_victims_are_the_cheapest_of_all_sets() {
             }
         });
         for kind in ["1 victims", "2 victims", "never"] {
+            let count = seen.get(kind).copied().unwrap_or(0);
+            assert!(count > 10, "{strategy}: {seen:?}");
+        }
+    }
+}
+
+/// The same for jobs that tolerate faulty processors, also those of the jobs that make room.
+#[test]
+fn victims_may_hold_what_the_other_tolerates() {
+    for (machine, strategy, turns) in [
+        (Grid::mesh(&[4, 4]), StrategyKind::FirstFit, false),
+        (Grid::mesh(&[3, 3, 3]), StrategyKind::AdaptiveScan, true),
+    ] {
+        let configuration = serves(&machine.unwrap(), strategy);
+        let mut random = ChaCha8Rng::seed_from_u64(5);
+        let mut seen = BTreeMap::<&str, u32>::new();
+        in_random_states(configuration, None, (150, 12, 1), &mut |_, situation| {
+            let situation = with_faults(situation, &mut random);
+            for waiting in &situation.waiting {
+                let fits = |request, set| fits_with_faults(&situation, request, turns, set);
+                let request = waiting.request;
+                let least = least_of_all(&situation, waiting, &|set| fits(&request, set));
+                let found = situation.victims(waiting, NOW).unwrap();
+                let kind = match (&found, least) {
+                    (Preemption::Of { victims, is_least }, Some(least)) => {
+                        assert!(is_least, "there are few sets");
+                        assert_eq!(lost(victims), least, "{situation:?}");
+                        let set = places(&situation, victims);
+                        assert!(fits(&request, set));
+                        if fits(&request.with_tolerance(Tolerance::NONE), set) {
+                            "without"
+                        } else {
+                            "with faulty ones"
+                        }
+                    }
+                    (Preemption::Never, None) => "never",
+                    _ => panic!("{found:?} for {least:?}: {situation:?}"),
+                };
+                *seen.entry(kind).or_default() += 1;
+            }
+        });
+        for kind in ["without", "with faulty ones", "never"] {
             let count = seen.get(kind).copied().unwrap_or(0);
             assert!(count > 10, "{strategy}: {seen:?}");
         }

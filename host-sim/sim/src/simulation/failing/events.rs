@@ -164,11 +164,17 @@ impl State<'_> {
         }));
     }
 
+    /// Whether the processors of a job work, but for as many as it tolerates.
+    fn may_run(&mut self, number: u32) -> bool {
+        let record = self.present.here(number);
+        self.failing.lets_run(&record.job.request, &record.blocks)
+    }
+
     /// Jobs that kept their processors start again, if these work.
     fn start_again(&mut self, execution: &mut dyn Execution) {
         for number in self.failing.stopped.clone() {
             let record = self.present.here(number);
-            if self.failing.faulty_in(&record.blocks) == 0 {
+            if self.failing.lets_run(&record.job.request, &record.blocks) {
                 self.failing.stopped.remove(&number);
                 self.in_use += u64::from(record.job.request.total());
                 self.start(number, execution);
@@ -199,7 +205,8 @@ impl<B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'_, B, E, J> {
         self.table_limited += u64::from(self.puts_off());
         match event.effect {
             Effect::Down(block) => {
-                let on = self.break_down(block)?;
+                let mut on = self.break_down(block)?;
+                on.retain(|&number| !self.state.may_run(number));
                 self.interrupt(&on)?;
                 self.state.report_place(block, true);
             }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use meshalloc::{NodeId, Threshold};
+use meshalloc::{NodeId, Threshold, Tolerance};
 
 use super::*;
 use crate::backend::{Called, GrowingStorage, OnEvent};
@@ -45,6 +45,8 @@ struct Checked<'b> {
     held: BTreeMap<JobId, BTreeSet<u32>>,
     waiting: BTreeSet<JobId>,
     faulty: BTreeSet<u32>,
+    /// The faulty processors that jobs may have.
+    tolerated: BTreeMap<JobId, u32>,
 }
 
 fn checked(machine: Grid, inner: &mut dyn Backend) -> Checked<'_> {
@@ -54,6 +56,7 @@ fn checked(machine: Grid, inner: &mut dyn Backend) -> Checked<'_> {
         held: BTreeMap::new(),
         waiting: BTreeSet::new(),
         faulty: BTreeSet::new(),
+        tolerated: BTreeMap::new(),
     }
 }
 
@@ -85,10 +88,8 @@ impl Checked<'_> {
     fn grant(&mut self, grants: Vec<(JobId, Vec<Block>)>) {
         for (job, blocks) in grants {
             let nodes: BTreeSet<_> = blocks.into_iter().flat_map(|it| self.nodes(it)).collect();
-            assert!(
-                nodes.is_disjoint(&self.faulty),
-                "{job} on faulty processors"
-            );
+            let faulty = nodes.intersection(&self.faulty).count() as u32;
+            assert!(faulty <= self.tolerated[&job], "{job} on faulty processors");
             assert!(self.waiting.remove(&job));
             self.held.insert(job, nodes);
         }
@@ -99,7 +100,10 @@ impl Checked<'_> {
 impl Backend for Checked<'_> {
     fn call(&mut self, change: &Change, now: Ticks, on_event: OnEvent<'_>) -> Called<Outcome> {
         match *change {
-            Change::Submit { job, .. } => drop(self.waiting.insert(job)),
+            Change::Submit { job, request, .. } => {
+                self.waiting.insert(job);
+                self.tolerated.insert(job, request.tolerated());
+            }
             Change::Release { job } => {
                 let was_there = self.held.remove(&job).is_some() | self.waiting.remove(&job);
                 assert!(was_there, "{job}");
@@ -394,6 +398,29 @@ fn in_place_by_hand() {
 }
 
 #[test]
+fn jobs_that_tolerate_a_fault_by_hand() {
+    let tolerant = |job: Job| Job {
+        request: job.request.with_tolerance(Tolerance::new(1).unwrap()),
+        ..job
+    };
+    let jobs = [tolerant(THREE[0]()), THREE[1](), tolerant(THREE[2]())];
+    let seconds = |n: u64| Some(n * SECOND);
+    let ends = |events, restarts| {
+        let (result, times) = by_hand(Restart::InPlace, None, events, &jobs);
+        assert_values(&result, &[(Metric::Restarts, restarts)]);
+        [0, 1, 2].map(|job| times.0[&job])
+    };
+    // Processor 1 fails at 4 s for good: job 0 runs on, and job 2 gets the whole machine.
+    let others = [(seconds(0), seconds(20)), (seconds(20), seconds(25))];
+    let [zero, one, two] = ends("4,node,1,down\n", 0.0);
+    assert_eq!((zero, [one, two]), ((seconds(0), seconds(10)), others));
+    // Processor 0 fails, too, until 8 s: job 0 does not tolerate both, and starts again then.
+    let events = "4,node,1,down\n6,node,0,down\n8,node,0,up\n";
+    let [zero, one, two] = ends(events, 1.0);
+    assert_eq!((zero, [one, two]), ((seconds(0), seconds(18)), others));
+}
+
+#[test]
 fn a_checkpoint_by_hand() {
     // Job 0 works 3 s, saves 1 s, and so on: 0-3, 4-7, 8-11, 12-13. At 9 s it has two checkpoints,
     // of which 6 s of work are saved, and loses 1 s. Of the 4 s that are left it saves after 3:
@@ -604,10 +631,11 @@ fn every_strategy_and_scheduler_stays_consistent() {
             arrival += below(4 * SECOND);
             let request = Request::submesh(1 + below(5) as u16, 1 + below(5) as u16);
             let service = 1 + below(20 * SECOND);
+            let tolerance = Tolerance::new(below(3) as u8).unwrap();
             Job {
                 arrival,
                 work: Work::Service(service),
-                request: request.with_estimate(service),
+                request: request.with_estimate(service).with_tolerance(tolerance),
             }
         })
         .collect();
@@ -641,7 +669,8 @@ fn every_strategy_and_scheduler_stays_consistent() {
             }
         }
     }
-    assert!(restarts > 1_000.0, "{restarts}");
+    // Most failures are tolerated.
+    assert!(restarts > 500.0, "{restarts}");
 }
 
 /// Failures have random numbers of their own: the jobs are the same, and with failures that never

@@ -96,6 +96,12 @@ fn a_file_has_shapes_and_weights() {
     let error = read("shape,weight,priority\n4x4,1,high\n").unwrap_err();
     let expected = "priority is \"high\": expected seconds of a head start, or D-HH:MM:SS";
     assert!(error.contains(expected), "{error}");
+    let tolerated = |text| read(text).unwrap().entries[0].request.tolerance.get();
+    assert_eq!(tolerated("tolerate,shape,weight\n2,4x4,1\n"), 2);
+    assert_eq!(tolerated("shape,weight,tolerate\n4x4,1,\n"), 0);
+    let error = read("shape,weight,tolerate\n4x4,1,256\n").unwrap_err();
+    let expected = "tolerate is \"256\": expected a number of faulty processors, 0 to 255";
+    assert!(error.contains(expected), "{error}");
     let sampler = mix.sampler().unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let drawn = (0..1000).map(|_| sampler(&mut rng).processors);
