@@ -14,6 +14,8 @@ use meshalloc_tests::random::Random;
 use meshalloc_tests::rig::{HeapMemory, configuration, fault, mesh, unit};
 use meshalloc_tests::saved::{Parts, restore, save};
 
+use crate::replace::Gets;
+
 const SIDE: u16 = 6;
 const JOBS: u32 = 14;
 /// With all configurations over 10^6 operations in the exhaustive tests.
@@ -22,13 +24,6 @@ const ROUNDS: u32 = if cfg!(feature = "exhaustive") {
 } else {
     1_500
 };
-
-/// What a job gets, wherever there is such a place.
-#[derive(Clone, Copy, PartialEq)]
-enum Gets {
-    Box { turns: bool },
-    Anything,
-}
 
 /// What is known of a job.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,20 +58,6 @@ fn jobs(controller: &Controller<'_>) -> BTreeMap<JobId, Known> {
         .chain(waiting)
         .map(known)
         .collect()
-}
-
-/// Whether any place of `w x h`, or if it turns of `h x w`, has only processors that may be taken.
-fn has_place((w, h): (u16, u16), turns: bool, may_take: &dyn Fn(u32) -> bool) -> bool {
-    let other = turns.then_some((h, w));
-    [(w, h)].into_iter().chain(other).any(|(w, h)| {
-        (0..=SIDE.saturating_sub(w)).any(|x| {
-            (0..=SIDE.saturating_sub(h)).any(|y| {
-                let within = x + w <= SIDE && y + h <= SIDE;
-                let mut nodes = (y..y + h).flat_map(|y| (x..x + w).map(move |x| (x, y)));
-                within && nodes.all(|(x, y)| may_take(u32::from(y * SIDE + x)))
-            })
-        })
-    })
 }
 
 fn some_request(random: &mut Random) -> Request {
@@ -132,21 +113,8 @@ fn expected(
     let stay = || known.iter().filter(|(other, _)| !victims.contains(other));
     let is_held = |node| stay().any(|(_, it)| it.nodes.contains(&node));
     let may_take = |node: u32| !is_faulty(node) && !is_held(node);
-    let Sides { w, h, .. } = of.request.sides();
-    let wanted = usize::from(w * h);
-    let left = (0..u32::from(SIDE * SIDE)).filter(|&node| may_take(node));
-    let left = left.count();
-    let fits = match gets {
-        Gets::Box { turns } => has_place((w, h), turns, &may_take),
-        Gets::Anything => left >= wanted,
-    };
-    if fits {
-        Ok(Outcome::Done)
-    } else if left < wanted {
-        Err(Refusal::TooFewFree.into())
-    } else {
-        Err(Refusal::Fragmented.into())
-    }
+    let fits = gets.fits(of.request.sides(), &may_take);
+    Ok(fits.map(|()| Outcome::Done)?)
 }
 
 /// Victims for a job: mostly running ones that it may preempt.
