@@ -20,11 +20,12 @@ pub(super) enum Column {
     User,
     Group,
     Priority,
+    Preemptible,
 }
 
 named!(Column, "column": Submit = "submit", Run = "run", Shape = "shape",
     Processors = "processors", Estimate = "estimate", Rings = "rings", Id = "id", User = "user",
-    Group = "group", Priority = "priority");
+    Group = "group", Priority = "priority", Preemptible = "preemptible");
 
 impl Column {
     /// What Batsim, and so a jobs file that a run writes, calls it.
@@ -36,7 +37,11 @@ impl Column {
             Column::Processors => "requested_number_of_resources",
             Column::Estimate => "requested_time",
             Column::Id => "job_id",
-            Column::Rings | Column::User | Column::Group | Column::Priority => return None,
+            Column::Rings
+            | Column::User
+            | Column::Group
+            | Column::Priority
+            | Column::Preemptible => return None,
         })
     }
 }
@@ -77,7 +82,7 @@ impl Written for Columns {
 }
 
 static COLUMNS: [Param; Column::ALL.len()] = {
-    let [a, b, c, d, e, f, g, h, i, j] = Column::ALL;
+    let [a, b, c, d, e, f, g, h, i, j, k] = Column::ALL;
     [
         column(a),
         column(b),
@@ -89,6 +94,7 @@ static COLUMNS: [Param; Column::ALL.len()] = {
         column(h),
         column(i),
         column(j),
+        column(k),
     ]
 };
 

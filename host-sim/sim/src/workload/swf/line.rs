@@ -139,7 +139,9 @@ impl<'t> Record<'t> {
             Column::Id => JOB,
             Column::User => USER,
             Column::Group => GROUP,
-            Column::Shape | Column::Rings | Column::Priority => return None,
+            Column::Shape | Column::Rings | Column::Priority | Column::Preemptible => {
+                return None;
+            }
         })
     }
 }
