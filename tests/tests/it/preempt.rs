@@ -8,7 +8,7 @@ use std::num::NonZeroU64;
 use meshalloc::jobs::JobSlot;
 use meshalloc::{
     Block, Change, Class, Configuration, Controller, Error, Event, EventKind, Flags, Grid, JobId,
-    NodeId, Outcome, Refusal, Request, SchedulerKind, Sides, StrategyKind, Ticks, Victims,
+    NodeId, Outcome, Refusal, Request, SchedulerKind, StrategyKind, Ticks, Victims,
 };
 use meshalloc_tests::random::Random;
 use meshalloc_tests::rig::{HeapMemory, configuration, fault, mesh, unit};

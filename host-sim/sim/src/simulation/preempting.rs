@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use meshalloc::{Change, Error, Event, EventKind, JobId, Outcome, Request, Ticks, Victims};
+use meshalloc::{Change, Class, Error, Event, EventKind, JobId, Outcome, Request, Ticks, Victims};
 
 use super::execution::{EventKey, Execution};
 use super::measured::Preempts;
-use super::record::Stage;
+use super::record::{Record, Stage};
 use super::state::State;
 use super::{Run, SimulationError, unexpected};
 use crate::backend::{Backend, BackendError};
@@ -51,8 +51,8 @@ pub(super) fn check(backend: &mut dyn Backend) -> Result<(), SimulationError> {
 }
 
 impl State<'_> {
-    /// The running jobs, by number, each with its place among all that are present.
-    fn running_jobs(&self) -> impl Iterator<Item = (u32, &super::record::Record)> {
+    /// The running jobs, by number.
+    fn running_jobs(&self) -> impl Iterator<Item = (u32, &Record)> {
         let jobs = self.present.iter();
         let running = jobs.filter(|(_, record)| record.stage == Stage::Runs);
         // Far more may wait, most of them behind these.
@@ -117,7 +117,7 @@ impl<B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'_, B, E, J> {
         });
         let classes = state.running_jobs().map(|(_, it)| it.job.request.class);
         let may_go = classes.filter(|class| class.is_preemptible());
-        let least = may_go.map(|class| class.priority()).min();
+        let least = may_go.map(Class::priority).min();
         let mut urgent = Vec::new();
         for number in state.queue.iter() {
             let record = state.present.here(number);
