@@ -111,6 +111,7 @@ pub(crate) fn values(key: &str) -> Vec<&'static str> {
         "measure" => vec!["arrivals", "departures"],
         "io-nodes" => vec!["left", "right", "top", "bottom"],
         "resample" => vec!["weeks"],
+        "preemption" => vec!["off", "on"],
         "restart" => vec!["elsewhere", "elsewhere:last", "in-place", "spare"],
         "backend" => vec!["in-process"],
         _ => Vec::new(),

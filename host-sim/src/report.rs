@@ -17,8 +17,8 @@ use meshalloc_sim::experiment::{Experiment, Replications, Stop, StrategyResult};
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::names;
 use meshalloc_sim::parameters::{
-    failures_text, log_text, measured_text, messages_text, misses_text, slowdown_text,
-    workload_text,
+    failures_text, log_text, measured_text, messages_text, misses_text, preemption_text,
+    slowdown_text, workload_text,
 };
 use meshalloc_sim::results::{is_comparable, shown};
 use meshalloc_sim::scenario::{Resolved, Scenario};
@@ -147,11 +147,16 @@ impl Report<'_> {
         if self.experiment.failures.is_some() {
             groups.push([Availability, LostNodeHours, Restarts, RestartTime]);
         }
+        let preempts = self
+            .experiment
+            .preemption
+            .map(|_| [Preemptions, PreemptedNodeHours]);
         let reasons = self.reasons();
         let kills = self.experiment.kill_at_estimate;
         let killed = if kills { vec![KilledShare] } else { Vec::new() };
         let groups = groups.into_iter().map(Vec::from);
-        let groups = groups.chain([reasons, killed]);
+        let preempts = preempts.map_or_else(Vec::new, Vec::from);
+        let groups = groups.chain([reasons, killed, preempts]);
         groups.filter(|group| !group.is_empty()).collect()
     }
 
@@ -236,8 +241,8 @@ impl Report<'_> {
         };
         let scheduler = names::scheduler_text(*scheduler, self.workload().time_unit());
         let machine = machine_text(self.experiment);
-        let failures = failures_text(self.experiment.failures.as_ref());
-        format!("{machine}, {scheduler}, {jobs}{failures}")
+        let interruptions = interruptions_text(self.experiment);
+        format!("{machine}, {scheduler}, {jobs}{interruptions}")
     }
 
     fn runs_table(&self) -> Table {
@@ -403,7 +408,6 @@ pub(crate) fn subtitle(scenario: &Resolved) -> String {
         workload,
         scheduler,
         backlog,
-        failures,
         seed,
         ..
     } = &scenario.plan;
@@ -413,8 +417,15 @@ pub(crate) fn subtitle(scenario: &Resolved) -> String {
         Workload::Synthetic(workload) => workload_text(workload, *backlog).replace('\n', " "),
         Workload::Log(log) => format!("{}, {}", file::name(&log.path), log_text(log)),
     };
-    let failures = failures_text(failures.as_ref());
-    format!("{jobs}, {scheduler}{failures}, seed {seed}")
+    let interruptions = interruptions_text(&scenario.plan);
+    format!("{jobs}, {scheduler}{interruptions}, seed {seed}")
+}
+
+/// What interrupts jobs, in a few words.
+fn interruptions_text(experiment: &Experiment) -> String {
+    let failures = experiment.failures.as_ref();
+    let preemption = preemption_text(experiment.preemption, failures.is_some());
+    failures_text(failures) + &preemption
 }
 
 /// The strategies whose decisions are the same in all runs.

@@ -30,6 +30,8 @@ pub(crate) struct Table {
     allocation_misses: Vec<u32>,
     restarts: Vec<u32>,
     lost_time: Vec<f64>,
+    preemptions: Vec<u32>,
+    preempted_time: Vec<f64>,
 }
 
 impl Table {
@@ -65,6 +67,8 @@ impl Table {
         self.allocation_misses.push(record.misses);
         self.restarts.push(record.restarts);
         self.lost_time.push(unit.of(record.lost));
+        self.preemptions.push(record.preemptions);
+        self.preempted_time.push(unit.of(record.preempted));
     }
 
     /// Adds the rows of another table, in this order.
@@ -78,6 +82,7 @@ impl Table {
             replication job_id submission_time requested_number_of_resources requested_extents
             requested_time success starting_time finish_time waiting_time execution_time
             turnaround_time held blocks allocation_misses restarts lost_time
+            preemptions preempted_time
         }
     }
 }

@@ -77,6 +77,22 @@ def test_jobs_are_those_of_the_program(host_sim, settings, tmp_path):
         meshalloc.Scenario(**SMALL).run().jobs()
 
 
+def test_jobs_make_room_for_urgent_ones(tmp_path):
+    trace = tmp_path / "a.csv"
+    trace.write_text("submit,run,shape,priority,preemptible\n0,100,8x8,,1\n10,5,8x2,60,\n")
+    settings = dict(mesh=(8, 8), log=str(trace), preemption="on:2s")
+    scenario = meshalloc.Scenario(**settings)
+    results = scenario.run(jobs=True)
+    assert results.strategies[0]["metrics"]["preemptions"]["mean"] == 1
+    table = results.jobs()
+    assert list(table["preemptions"]) == [1, 0]
+    assert list(table["preempted_time"]) == [12, 0]
+    error = "`preemption` is not possible with a strategy or scheduler of your own"
+    for own in [{"strategy": scan}, {"scheduler": lambda queue, now: 0 if queue else None}]:
+        with pytest.raises(meshalloc.Error, match=error):
+            scenario.run(**own)
+
+
 def test_jobs_of_policies_of_your_own():
     scenario = meshalloc.Scenario(**SMALL)
     ours = scenario.run(jobs=True)

@@ -70,11 +70,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
         let (_, world) = self.world(pauses);
         let pause = Pause::with_jobs(world.pauses, world.jobs);
         let processors = world.allocator.take_counted(blocks, pause.as_ref());
-        self.counts.attempts += 1;
-        self.counts.valid_attempts += 1;
-        self.counts.granted += 1;
-        self.events += 1;
-        self.jobs.count_attempt(slot, false);
+        self.count_grant(slot);
         self.jobs
             .grant(slot, blocks, processors, self.clock, self.events);
         self.schedule(Trigger::Departure);

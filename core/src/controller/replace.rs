@@ -46,16 +46,21 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
         let pause = Pause::with_jobs(world.pauses, world.jobs);
         let old = world.jobs.get(slot).blocks();
         let processors = world.allocator.exchange(old, new, pause.as_ref());
-        self.counts.attempts += 1;
-        self.counts.valid_attempts += 1;
-        self.counts.granted += 1;
-        self.events += 1;
-        self.jobs.count_attempt(slot, false);
+        self.count_grant(slot);
         self.jobs
             .grant_again(slot, new, processors, self.clock, self.events);
         self.allocator.pool.free(old);
         self.schedule(Trigger::Departure);
         Ok(())
+    }
+
+    /// Counts the attempt by which a change grants a job its processors, and the event.
+    pub(super) fn count_grant(&mut self, slot: Slot) {
+        self.counts.attempts += 1;
+        self.counts.valid_attempts += 1;
+        self.counts.granted += 1;
+        self.events += 1;
+        self.jobs.count_attempt(slot, false);
     }
 
     /// The job, which holds faulty processors.

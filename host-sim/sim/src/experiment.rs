@@ -15,6 +15,7 @@ use crate::failures::{Failures, Restart, Timeline};
 use crate::machine::Described;
 use crate::metrics::{Estimates, Metric, Refusals, SLOWDOWN_THRESHOLD};
 use crate::network::NetworkError;
+use crate::preemption::Preempting;
 use crate::simulation::{Conditions, Measured, Observer, RunResult, SimulationError};
 use crate::situation::{Situation, may_fit};
 use crate::statistics::{Estimate, NOT_NARROWED, Sample, Sampling};
@@ -131,6 +132,9 @@ pub struct Experiment {
     /// Whether a job ends when it has run for its estimate since its latest start.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub kill_at_estimate: bool,
+    /// If given, jobs make room for those of a higher priority; jobs then have service times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preemption: Option<Preempting>,
     /// Run times count as at least this, over 0, in the bounded slowdown; in the workload's unit.
     pub slowdown_threshold: f64,
     /// How often a workload that has new jobs each time is repeated.
@@ -364,6 +368,7 @@ impl Experiment {
             largest: false,
             reasons: false,
             kill_at_estimate: false,
+            preemption: None,
             slowdown_threshold: SLOWDOWN_THRESHOLD,
             replications: Replications::Fixed(1),
             seed: 1,
@@ -487,6 +492,7 @@ impl Experiment {
             slowdown_threshold: unit.ticks(threshold),
             absent: self.absent(),
             failures: self.timeline(replication)?,
+            preemption: None,
         })
     }
 

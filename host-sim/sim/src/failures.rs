@@ -331,7 +331,7 @@ pub struct Failures {
     pub checkpoint: Option<Checkpoint>,
 }
 
-fn as_text<T: fmt::Display, S: Serializer>(
+pub(crate) fn as_text<T: fmt::Display, S: Serializer>(
     value: &Option<T>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {

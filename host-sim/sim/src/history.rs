@@ -21,7 +21,8 @@ use crate::workload::{Job, TimeUnit};
 pub struct PastJob {
     /// The job, with the time at which it arrived.
     pub job: Job,
-    /// When it ran, in order; nothing if it was never started. A failure ended all but the last.
+    /// When it ran, in order; nothing if it was never started. A failure or another job ended all
+    /// but the last.
     pub stretches: Vec<Stretch>,
     /// When it left; `None`: it was still there when the run ended.
     pub end: Option<Ticks>,
@@ -38,8 +39,10 @@ pub struct Stretch {
     pub start: Ticks,
     /// When it left or was interrupted; `None`: it ran when the run ended.
     pub end: Option<Ticks>,
-    /// Whether a failure ended it.
+    /// Whether a failure or another job ended it.
     pub is_interrupted: bool,
+    /// The job that took its processors then, if one did.
+    pub preempted_by: Option<u32>,
     /// The processors it held, those beyond its request included.
     pub held: u32,
     /// The blocks it held, in the order of the grant.
@@ -296,6 +299,7 @@ impl Record {
             start,
             end: record.end,
             is_interrupted: false,
+            preempted_by: None,
             held: record.held,
             blocks: record.blocks.to_vec(),
         }));
@@ -318,6 +322,7 @@ impl Observer for Record {
                 start: job.start,
                 end: Some(job.end),
                 is_interrupted: true,
+                preempted_by: job.by,
                 held: job.held,
                 blocks: job.blocks.to_vec(),
             }),
@@ -398,13 +403,17 @@ impl History {
             };
             running.extend(held.map(|stretch| (number, &*stretch.blocks)));
         }
-        // Whether an interrupted job joins the end of the queue again.
+        // Whether a job that a failure interrupts joins the end of the queue again.
         let is_last = self.failures.as_ref().map(|failures| failures.restart);
         let is_last = is_last == Some(Restart::ElsewhereLast);
         let waits = |(number, job): (u32, &PastJob)| {
             let mut waits = self.waits(job).into_iter();
-            let (since, _) = waits.find(|&(from, to)| has(from, to))?;
-            let joined = if is_last { since } else { job.job.arrival };
+            waits.find(|&(from, to)| has(from, to))?;
+            let failed = job.stretches.iter().rev().find(|stretch| {
+                stretch.preempted_by.is_none() && stretch.end.is_some_and(|end| end <= at)
+            });
+            let joined = failed.filter(|_| is_last).and_then(|failed| failed.end);
+            let joined = joined.unwrap_or(job.job.arrival);
             Some((job.job.request.class.since(joined), number))
         };
         let mut waiting: Vec<_> = (0..).zip(&self.jobs).filter_map(waits).collect();

@@ -11,6 +11,7 @@
 //! - [`io`]: I/O nodes beside a mesh, and what messages ask of links and disks, which jobs share
 //!   ([`sharing`]);
 //! - [`failures`]: what fails in a run and is repaired, and what becomes of the jobs;
+//! - [`preemption`]: whether jobs make room for those of a higher priority;
 //! - [`experiment`]: several strategies, replicated, with the [`statistics`] of it;
 //! - [`situation`]: why jobs wait on a controller, and what would let them in;
 //! - [`history`]: one run, job by job; [`processors`] and [`dispersal`] of what a job holds;
@@ -35,6 +36,7 @@ pub mod metrics;
 pub mod names;
 pub mod network;
 pub mod parameters;
+pub mod preemption;
 pub mod processors;
 pub mod results;
 pub mod scenario;

@@ -366,6 +366,16 @@ metrics! {
     KilledShare, "killed_share", Fraction,
         "this project", [Needs("kill-at-estimate")],
         "killed jobs ({} of all)", "killed\n({})";
+    /// Number of times that measured jobs made room for one of a higher priority; only with
+    /// `--preemption`.
+    Preemptions, "preemptions", Count,
+        "this project", [Needs("preemption")],
+        "preemptions", "preemp-\ntions";
+    /// Requested processors of measured jobs, times the hours that these jobs lost when they made
+    /// room: all since the start or the last complete checkpoint; only with `--preemption`.
+    PreemptedNodeHours, "preempted_node_hours", Count,
+        "this project", [Needs("preemption")],
+        "preempted node hours", "preempted\nnode-hours";
 }
 
 /// One value for each metric.

@@ -10,6 +10,7 @@ use crate::failures::Failures;
 use crate::io::{Bandwidths, IoJobs, IoNetwork};
 use crate::metrics::SLOWDOWN_THRESHOLD;
 use crate::names;
+use crate::preemption::{Preempting, PreemptionRule};
 use crate::wording::{Number, counted};
 use crate::workload::{
     Arrivals, EstimateModel, Log, LogOptions, Messages, Process, Rate, Requests,
@@ -147,6 +148,16 @@ pub fn failures_text(failures: Option<&Failures>) -> String {
         let _ = write!(text, ", checkpoint {checkpoint} s");
     }
     text
+}
+
+/// How jobs make room for others, in a few words. Failures name a checkpoint themselves.
+pub fn preemption_text(preempting: Option<Preempting>, fails: bool) -> String {
+    let Some(Preempting { grace, checkpoint }) = preempting else {
+        return String::new();
+    };
+    let checkpoint = checkpoint.filter(|_| !fails);
+    let checkpoint = checkpoint.map_or_else(String::new, |it| format!(", checkpoint {it} s"));
+    format!(", preemption {}{checkpoint}", PreemptionRule::On { grace })
 }
 
 /// What is counted in a run, `job` or `departure`, and the warm-up, where it is not the default.

@@ -91,6 +91,7 @@ mod observer;
 mod phases;
 mod phases_of_messages;
 mod placement;
+mod preempting;
 mod present;
 mod queue;
 mod reasons;
@@ -103,10 +104,11 @@ mod tests;
 
 pub use contention::Contention;
 pub use execution::{Completion, EventKey, Execution, FixedService, MessageSums, Start};
-pub use measured::{Conditions, Measured};
+pub use measured::{Conditions, Measured, Preempts};
 pub use observer::{Interruption, JobRecord, Observer, PlaceEvent, Seen, Waits};
 pub use phases::Phases;
 pub use phases_of_messages::PhasesOfMessages;
+use preempting::Preempting;
 use reasons::Reasons;
 use state::State;
 pub use tally::Fnv1a;
@@ -173,7 +175,10 @@ pub enum SimulationError {
     #[error("more than {JOBS_MAX} jobs arrive, the most of a run")]
     TooManyJobs,
     /// A job is interrupted again and again.
-    #[error("job {job} was interrupted {RESTARTS_MAX} times (expected failures that let it end)")]
+    #[error(
+        "job {job} was interrupted {RESTARTS_MAX} times (expected failures and preemptions that let it \
+         end)"
+    )]
     NeverEnds {
         /// Its number.
         job: u32,
@@ -200,7 +205,8 @@ pub const PASSING_MAX: u32 = 10;
 /// The least number of measured jobs that [`PASSING_MAX`] multiplies.
 pub const MEASURED_LEAST: u32 = 100;
 
-/// A run ends with an error when a job has been interrupted by this number of failures.
+/// A run ends with an error when a job has been interrupted by this number of failures and other
+/// jobs.
 pub const RESTARTS_MAX: u32 = 100_000;
 
 /// More failures and repairs in a row while no job ends and no measured one is to arrive are an
@@ -274,6 +280,8 @@ pub struct Run<'b, B, E, J> {
     largest: bool,
     /// Why jobs wait, if that is measured.
     reasons: Option<Reasons>,
+    /// How jobs make room for others, if they do.
+    preempting: Option<Box<Preempting>>,
     /// Whether a change was made since these were measured.
     has_changed: bool,
 }
@@ -309,6 +317,10 @@ impl<'b, B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'b, B, E, J> {
         if reasons.is_some() && !backend.is_as_configured() {
             return Err(BackendError::NoReasons.into());
         }
+        let preempting = conditions.preemption.map(Preempting::new).map(Box::new);
+        if preempting.is_some() {
+            preempting::check(&mut backend)?;
+        }
         let mut state = State::new(machine, conditions, observer);
         let next = jobs.next().map(|job| (state.sequence(), job));
         let mut run = Run {
@@ -326,6 +338,7 @@ impl<'b, B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'b, B, E, J> {
             backlog,
             largest,
             reasons,
+            preempting,
             has_changed: true,
         };
         run.set_spares_aside()?;
@@ -382,7 +395,8 @@ impl<'b, B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'b, B, E, J> {
             .state
             .next_failure()
             .filter(|failure| failure.at <= until);
-        let event = [arrival, failure].into_iter().flatten().min();
+        let notice = self.next_notice().filter(|notice| notice.at <= until);
+        let event = [arrival, failure, notice].into_iter().flatten().min();
         let limit = event.unwrap_or(EventKey {
             at: until,
             order: u64::MAX,
@@ -398,11 +412,14 @@ impl<'b, B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'b, B, E, J> {
             self.measure_until(limit.at)?;
             if event == failure {
                 self.fail()?;
+            } else if event == notice {
+                self.state.pass_to(limit.at)?;
             } else {
                 self.arrive(limit.at)?;
             }
         }
         self.refuse_unplaceable()?;
+        self.make_way()?;
         Ok(true)
     }
 

@@ -14,6 +14,8 @@ use meshalloc::{
     Answer, Block, Change, Configuration, Description, Error, Event, EventKind, JobId, Outcome,
     Query, Refusal, Request, Statistics, Ticks,
 };
+use meshalloc_firmware::client::ClientError;
+use meshalloc_firmware::protocol::ProtocolError;
 
 use super::LineBackends;
 use meshalloc_sim::backend::{Backend, BackendError, Called, InProcess, OnEvent, needs};
@@ -136,7 +138,19 @@ impl Backend for Twinned<'_, '_> {
         let outcome = client.call(change, Some(now), &mut |event, blocks| {
             told.push((*event, blocks.to_vec()));
         });
-        let outcome = outcome.map_err(|error| self.line.failed(&error))?;
+        let outcome = outcome.map_err(|error| match (change, &error) {
+            (
+                Change::Preempt { .. },
+                ClientError::Refused {
+                    error: ProtocolError::BadMessage,
+                    ..
+                },
+            ) => self.line.error(
+                "`preemption` requires a controller that was built with the feature `preemption`"
+                    .to_owned(),
+            ),
+            _ => self.line.failed(&error),
+        })?;
         if let Some((_, run)) = self.line.round_trips.last_mut() {
             run.add(sent.elapsed().as_nanos() as u64);
         }

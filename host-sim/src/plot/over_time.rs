@@ -47,6 +47,8 @@ pub fn timeline(histories: &[History], subtitle: &str) -> Result<String, String>
     let title = "Processors and queue over time";
     let head = Head::new(title, subtitle, LEFT, WIDTH);
     let fails = histories.iter().any(|history| history.failures.is_some());
+    let mut jobs = histories.iter().flat_map(|history| &history.jobs);
+    let interrupts = fails || jobs.any(|job| job.stretches.len() > 1);
     let parts_height = TIMELINE_HEIGHT * histories.len() as i32;
     let height = head.height() + LEGEND_HEIGHT + parts_height + BELOW;
     svg(height, |root| {
@@ -54,13 +56,13 @@ pub fn timeline(histories: &[History], subtitle: &str) -> Result<String, String>
         let (legend, below) = below.split_vertically(LEGEND_HEIGHT * PIXEL);
         let (below, _) = below.split_vertically(parts_height * PIXEL);
         let entries = [
-            (LEFT, USED, "in use (requested)"),
-            (272, FRAGMENTED, "free, but fragmented"),
-            (478, DOWN, "down"),
-            (572, INTERRUPTED, "jobs interrupted"),
-            (752, RESTARTED, "jobs started again"),
+            (true, LEFT, USED, "in use (requested)"),
+            (true, 272, FRAGMENTED, "free, but fragmented"),
+            (fails, 478, DOWN, "down"),
+            (interrupts, 572, INTERRUPTED, "jobs interrupted"),
+            (interrupts, 752, RESTARTED, "jobs started again"),
         ];
-        for (x, colour, text) in entries.into_iter().take(if fails { 5 } else { 2 }) {
+        for (_, x, colour, text) in entries.into_iter().filter(|entry| entry.0) {
             let corners = [at(x, 8), at(x + 18, 22)];
             legend.draw(&Rectangle::new(corners, colour.filled()))?;
             label(&legend, text, at(x + 26, 15), 15, HPos::Left)?;

@@ -53,6 +53,10 @@ struct JobRow<'r> {
     restarts: u32,
     /// Run time that it lost by failures.
     lost_time: String,
+    /// How often it made room for a job of a higher priority.
+    preemptions: u32,
+    /// Run time that it lost when it made room.
+    preempted_time: String,
     /// What the waiting time was for, in the order of `host-sim list metrics`, as fragmented=12.5,
     /// separated by blanks; only with `--reasons`. The parts add up to it.
     waiting_reasons: String,
@@ -68,6 +72,8 @@ struct JobRow<'r> {
     group: Option<i64>,
     /// Priority, the head start in the queue; empty if it has none.
     priority: Option<String>,
+    /// 1 if it may make room for a job of a higher priority, else 0.
+    preemptible: u8,
     /// Faulty processors that each of its slices may have; empty if none.
     tolerate: Option<u8>,
 }
@@ -100,7 +106,7 @@ pub(super) fn row(run: &RunOf<'_>, record: &JobRecord<'_>) -> Vec<u8> {
         Workload::Synthetic(_) => "synthetic".into(),
         Workload::Log(log) => log.path.file_name().unwrap_or_default().to_string_lossy(),
     };
-    let (estimate, priority) = (job.request.estimate, job.request.class.priority());
+    let (estimate, class) = (job.request.estimate, job.request.class);
     let owner = run.owner(record.number);
     let known = |number: i64| (number != -1).then_some(number);
     let row = JobRow {
@@ -126,13 +132,16 @@ pub(super) fn row(run: &RunOf<'_>, record: &JobRecord<'_>) -> Vec<u8> {
         allocation_misses: record.misses,
         restarts: record.restarts,
         lost_time: decimal(record.lost, unit),
+        preemptions: record.preemptions,
+        preempted_time: decimal(record.preempted, unit),
         waiting_reasons: waits.collect::<Vec<_>>().join(" "),
         strategy: run.strategy.to_string(),
         replication: run.replication + 1,
         seed: experiment.seed,
         user: known(owner.user),
         group: known(owner.group),
-        priority: time(Some(priority).filter(|&ticks| ticks > 0)),
+        priority: time(Some(class.priority()).filter(|&ticks| ticks > 0)),
+        preemptible: class.is_preemptible().into(),
         tolerate: Some(job.request.tolerance.get()).filter(|&faulty| faulty > 0),
     };
     line(|writer| writer.serialize(row))

@@ -5,6 +5,7 @@ use meshalloc::{Mesh, SchedulerKind, StrategyKind};
 use super::*;
 use meshalloc_sim::experiment::{Measure, Replications};
 use meshalloc_sim::failures::{Failures, Restart};
+use meshalloc_sim::preemption::Preempting;
 use meshalloc_sim::workload::{Rate, ServiceDistribution, SideDistribution, Synthetic, Workload};
 
 fn points(loads: &[f64]) -> Vec<Point> {
@@ -186,6 +187,10 @@ fn every_field_of_an_experiment_makes_another_point() {
     add(&|experiment| experiment.largest = true);
     add(&|experiment| experiment.reasons = true);
     add(&|experiment| experiment.kill_at_estimate = true);
+    for (grace, checkpoint) in [(0, None), (1, None), (1, checkpoint)] {
+        let preempting = Some(Preempting { grace, checkpoint });
+        add(&|experiment| experiment.preemption = preempting);
+    }
     add(&|experiment| experiment.slowdown_threshold *= 2.0);
     add(&|experiment| experiment.replications = Replications::Fixed(3));
     add(&|experiment| experiment.seed = 2);

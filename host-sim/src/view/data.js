@@ -41,7 +41,7 @@ function keepsPlace({ restart }) {
 }
 
 /** A run as stretches, the times in which a job runs. Stretch N is the first of job N. Later
- * stretches, after failures, follow the first ones of all jobs. Each has its job, its start and end
+ * stretches, after interruptions, follow the first ones of all jobs. Each has its job, its start and end
  * (`Infinity`: never), and its rectangles. */
 function readRun(lists, about, jobs, meta) {
   const count = about.jobs;
@@ -67,7 +67,9 @@ function readRun(lists, about, jobs, meta) {
   const times = { start, leave: end, interrupted, next, last };
   const stretches = { job, ...times, held, slice, ranks, first, rects };
   const run = { ...about, ...stretches, misses, refused, refusals, count, jobs };
-  run.restart = meta.restart;
+  run.restart = meta.restart ?? (meta.preempts ? "elsewhere" : null);
+  // The jobs that took the processors of others, by the stretches that they ended.
+  run.preemptors = new Map(lists.preempted);
   run.keeps = keepsPlace(meta);
   run.starts = started.sort((one, other) => start[one] - start[other]);
   run.ends = run.starts.filter((at) => end[at] < Infinity);
@@ -194,6 +196,7 @@ function stateAt(run, now, nodes) {
   for (const at of interruptions.subarray(0, state.interrupted)) {
     if (run.next[at] >= 0 && run.start[run.next[at]] <= now) continue;
     if (run.keeps) state.stopped.push(at);
+    else if (run.preemptors.has(at)) since.set(run.job[at], run.jobs.arrival[run.job[at]]);
     else since.set(run.job[at], run.leave[at]);
   }
   if (since.size) {

@@ -55,6 +55,8 @@ struct Run {
     start: Vec<Option<Ticks>>,
     end: Vec<Option<Ticks>>,
     interrupted: Vec<u8>,
+    /// Stretches that another job ended, with the number of that job.
+    preempted: Vec<(usize, u32)>,
     /// Processors held beyond the request.
     beyond: Vec<u32>,
     /// Places in the list of kinds of slices.
@@ -152,6 +154,7 @@ pub(super) fn data(experiment: &Experiment, histories: &[History]) -> Data {
         "jobs": jobs.len(),
         // Null if nothing fails.
         "restart": experiment.failures.as_ref().map(|failures| failures.restart.to_string()),
+        "preempts": experiment.preemption.is_some(),
         "isLog": matches!(experiment.workload, Workload::Log(_)),
         "shapes": shapes,
         "runs": runs.collect::<Vec<_>>(),
@@ -347,6 +350,8 @@ fn list_run(history: &History, layout: &Layout, slices: &Slices) -> Run {
         run.end.push(stretch.and_then(|stretch| stretch.end));
         let is_interrupted = stretch.is_some_and(|stretch| stretch.is_interrupted);
         run.interrupted.push(is_interrupted.into());
+        let by = stretch.and_then(|stretch| stretch.preempted_by);
+        run.preempted.extend(by.map(|by| (place, by)));
         run.beyond
             .push(stretch.map_or(0, |stretch| stretch.held.saturating_sub(requested)));
         run.slice.push(slice.as_ref().map(|(kind, _)| *kind));

@@ -4,8 +4,8 @@
 /** The text for a missing value. */
 const NONE = "–";
 
-/** The state of a job when the run ended: `refused`, `left`, `waits`, `runs`, `stopped` (a failure
- * has interrupted it) or `absent` (it has not arrived). */
+/** The state of a job when the run ended: `refused`, `left`, `waits`, `runs`, `stopped` (it was
+ * interrupted) or `absent` (it has not arrived). */
 function fateOf(run, job) {
   if (job >= run.count) return "absent";
   if (run.refused[job] < Infinity) return "refused";
@@ -51,12 +51,14 @@ function reasonsText(meta, run, job) {
 /** The times of this number of interruptions are shown. */
 const INTERRUPTIONS_MAX = 3;
 
-/** The times at which failures interrupted a job, and at which it started again. */
-function interruptionsText(meta, run, job) {
+/** The times at which failures or other jobs interrupted a job, and at which it started again. */
+function interruptionsText({ meta, jobs }, run, job) {
   const interrupted = stretchesOf(run, job).filter((at) => run.interrupted[at]);
   const texts = interrupted.slice(0, INTERRUPTIONS_MAX).map((at) => {
     const again = run.next[at] < 0 ? "" : `, again at ${timeText(meta, run.start[run.next[at]])}`;
-    return `at ${timeText(meta, run.leave[at])}${again}`;
+    const by = run.preemptors.get(at);
+    const cause = by === undefined ? "" : ` for job ${jobs.number[by]}`;
+    return `at ${timeText(meta, run.leave[at])}${cause}${again}`;
   });
   const more = interrupted.length - texts.length;
   if (more > 0) texts.push(`${countText(more)} more`);
@@ -90,9 +92,9 @@ function showJob(section, { meta, jobs, runs }, job, where) {
       ? [["waited because", (run) => reasonsText(meta, run, job)]]
       : []),
     ["left", started((run) => timeOr(left(run), run))],
-    ...(meta.restart === null
+    ...(meta.restart === null && !meta.preempts
       ? []
-      : [["interrupted", started((run) => interruptionsText(meta, run, job))]]),
+      : [["interrupted", started((run) => interruptionsText({ meta, jobs }, run, job))]]),
     ["ahead at arrival", waited((wait) => countText(wait.steps[0][1]))],
     ["overtaken by", waited((wait) => countText(wait.overtaken))],
     ["misses", started((run) => countText(run.misses[job]))],

@@ -29,15 +29,16 @@ function summaryText(meta, run) {
   return parts.join(", ");
 }
 
-/** The signs of failures and what they mean. */
-function failureSigns({ restart }) {
-  if (restart === null) return [];
+/** The signs of failures and preemption, and what they mean. */
+function failureSigns({ restart, preempts }) {
+  const again = ["again", "interrupted: waits to start again"];
+  if (restart === null) return preempts ? [again] : [];
   const signs = [["down", "down: has failed"]];
   if (restart === "spare") signs.push(["spare", "spare: given to no job"]);
   signs.push(
     keepsPlace({ restart })
       ? ["stopped", "stopped by a failure: starts again when its place works"]
-      : ["again", "interrupted by a failure: waits to start again"],
+      : again,
   );
   return signs;
 }
@@ -175,8 +176,9 @@ async function start() {
           `${run.keeps ? `, ${countText(state.stopped.length)} stopped` : ""}` +
           `${state.refused ? `, ${countText(state.refused)} refused` : ""}; ` +
           `${percent(state.used)} in use, ${percent(state.fragmented)} fragmented` +
-          (run.failures
-            ? `, ${percent(state.down)} down; ${counted(state.interrupted, "interruption")} so far`
+          (run.failures ? `, ${percent(state.down)} down` : "") +
+          (run.failures || meta.preempts
+            ? `; ${counted(state.interrupted, "interruption")} so far`
             : "");
       card.mesh.setAttribute("aria-label", `${run.name}: ${card.state.textContent}`);
     }
@@ -198,7 +200,7 @@ async function start() {
     const ends = mark?.runs.some(({ isInterrupted }) => isInterrupted);
     const colouring =
       "grey while it waits, coloured below while it runs" +
-      (ends ? ", with an upright line where a failure interrupts it" : "");
+      (ends ? ", with an upright line where it is interrupted" : "");
     marking.textContent = mark
       ? `Job ${jobs.number[chosen]} under ${marked.run.name}: ${colouring}.`
       : "";

@@ -9,6 +9,7 @@ use std::thread::{self, JoinHandle};
 use meshalloc::{Answer, Block, Error, Event, EventKind, JobId, Outcome, Submesh};
 use meshalloc_firmware::ServerMessage;
 use meshalloc_firmware::frame::{Decoder, SERVER_CONTENT_MAX, ServerFrameBuffer};
+use meshalloc_firmware::protocol::ProtocolError;
 
 use crate::line::{BoardStorage, answer, jobs_at, server};
 use crate::program::{host_sim_in, kill};
@@ -326,6 +327,27 @@ fn a_controller_that_lies_is_not_believed() {
         assert!(!ended.stderr.contains("panicked"), "{said}");
         assert_eq!(board.join().unwrap(), 0, "{said}");
     }
+}
+
+/// A controller that was built without preemption does not know the message.
+#[test]
+fn a_controller_without_preemption_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = "submit,run,shape,priority,preemptible\n0,5,8x8,,1\n1,5,8x8,9,\n";
+    std::fs::write(folder.path().join("a.csv"), trace).unwrap();
+    let (endpoint, board) = lying(|it| {
+        if let ServerMessage::Outcome { outcome, .. } = it
+            && *outcome == Err(Error::UnknownJob)
+        {
+            *it = ServerMessage::Error(ProtocolError::BadMessage);
+        }
+    });
+    let line = format!("run --mesh 8x8 --log a.csv --preemption on --backend {endpoint}");
+    let ended = host_sim_in(folder.path(), &line);
+    assert_eq!(ended.code, Some(1), "{ended}");
+    let expected = "`preemption` requires a controller that was built with the feature";
+    assert!(ended.stderr.contains(expected), "{ended}");
+    assert_eq!(board.join().unwrap(), 0);
 }
 
 /// The start and the extent of a block on a mesh.

@@ -317,6 +317,36 @@ fn failures_on_a_board_are_those_of_this_process() {
     board.join();
 }
 
+/// A board has jobs make room itself, with several victims too.
+#[test]
+fn preemption_on_a_board_is_that_of_this_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let mix = "4x4,3,,1\n2x6,2,30,1\n8x8,1,600,\n3x3,3,60,0\n";
+    let mix = format!("shape,weight,priority,preemptible\n{mix}");
+    fs::write(folder.path().join("mix.csv"), mix).unwrap();
+    let board = Board::new(4);
+    for (scheduler, rule) in [
+        ("fcfs", "on"),
+        ("easy", "on"),
+        ("fcfs", "on:5"),
+        ("sjf", "on:1"),
+    ] {
+        let line = format!(
+            "run --mesh 8x8 --mix mix.csv --strategy ff --load .6 --jobs 200 --replications 1 \
+             --scheduler {scheduler} --preemption {rule} --format json"
+        );
+        let near = host_sim_in(folder.path(), &line).json();
+        let far = format!("{line} --backend {}", board.endpoint);
+        let far = host_sim_in(folder.path(), &far).json();
+        let [near, far] = [&near, &far].map(|json| &json["results"][0]);
+        assert_eq!(near["decision_hash"], far["decision_hash"], "{line}");
+        assert_eq!(near["metrics"], far["metrics"], "{line}");
+        let preemptions = near["metrics"]["preemptions"]["mean"].as_f64();
+        assert!(preemptions > Some(10.0), "{line}: {near}");
+    }
+    board.join();
+}
+
 #[test]
 fn the_map_of_a_board_is_that_of_this_process() {
     let board = Board::new(1);

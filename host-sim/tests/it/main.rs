@@ -26,6 +26,7 @@ mod options;
 mod over_time;
 mod page;
 mod placed;
+mod preemption;
 mod products;
 mod program;
 mod reference;

@@ -15,6 +15,8 @@ use meshalloc_tests::random::Random;
 use meshalloc_tests::rig::{HeapMemory, configuration, fault, mesh, unit};
 use meshalloc_tests::saved::{Parts, restore, save};
 
+use crate::replace::{Gets, places};
+
 const SIDE: u16 = 6;
 const JOBS: u32 = 14;
 /// With all configurations over 10^6 operations in the exhaustive tests.
@@ -23,13 +25,6 @@ const ROUNDS: u32 = if cfg!(feature = "exhaustive") {
 } else {
     1_500
 };
-
-/// What a job gets, wherever there is such a place.
-#[derive(Clone, Copy, PartialEq)]
-enum Gets {
-    Box { turns: bool },
-    Anything,
-}
 
 /// What is known of a job.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,19 +59,6 @@ fn jobs(controller: &Controller<'_>) -> BTreeMap<JobId, Known> {
         .chain(waiting)
         .map(known)
         .collect()
-}
-
-/// The places of `w x h`, and if it turns of `h x w`.
-fn places((w, h): (u16, u16), turns: bool) -> Vec<Vec<u32>> {
-    let other = turns.then_some((h, w));
-    let mut places = Vec::new();
-    for (w, h) in [(w, h)].into_iter().chain(other) {
-        for (x, y) in (0..=SIDE - w).flat_map(|x| (0..=SIDE - h).map(move |y| (x, y))) {
-            let nodes = (y..y + h).flat_map(|y| (x..x + w).map(move |x| u32::from(y * SIDE + x)));
-            places.push(nodes.collect());
-        }
-    }
-    places
 }
 
 fn some_request(random: &mut Random) -> Request {

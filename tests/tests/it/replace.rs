@@ -35,25 +35,50 @@ fn held(controller: &Controller<'_>) -> BTreeMap<JobId, Vec<u32>> {
         .collect()
 }
 
-/// Whether any place of `w x h`, or if it turns of `h x w`, has only processors that may be taken.
-fn has_place((w, h): (u16, u16), turns: bool, may_take: &dyn Fn(u32) -> bool) -> bool {
-    let other = turns.then_some((h, w));
-    [(w, h)].into_iter().chain(other).any(|(w, h)| {
-        (0..=SIDE.saturating_sub(w)).any(|x| {
-            (0..=SIDE.saturating_sub(h)).any(|y| {
-                let within = x + w <= SIDE && y + h <= SIDE;
-                let mut nodes = (y..y + h).flat_map(|y| (x..x + w).map(move |x| (x, y)));
-                within && nodes.all(|(x, y)| may_take(u32::from(y * SIDE + x)))
-            })
-        })
-    })
-}
-
 /// What a job gets, wherever there is such a place.
 #[derive(Clone, Copy, PartialEq)]
-enum Gets {
+pub(crate) enum Gets {
     Box { turns: bool },
     Anything,
+}
+
+impl Gets {
+    /// Whether a job of these sides gets processors on 6 x 6, all of which may be taken.
+    pub(crate) fn fits(
+        self,
+        Sides { w, h, .. }: Sides,
+        may_take: &dyn Fn(u32) -> bool,
+    ) -> Result<(), Refusal> {
+        let wanted = usize::from(w * h);
+        let nodes = 0..u32::from(SIDE * SIDE);
+        let left = nodes.filter(|&node| may_take(node)).count();
+        let fits = match self {
+            Gets::Box { turns } => places((w, h), turns)
+                .iter()
+                .any(|nodes| nodes.iter().all(|&node| may_take(node))),
+            Gets::Anything => left >= wanted,
+        };
+        if fits {
+            Ok(())
+        } else if left < wanted {
+            Err(Refusal::TooFewFree)
+        } else {
+            Err(Refusal::Fragmented)
+        }
+    }
+}
+
+/// The processors of each place of `w x h` on 6 x 6, and if it turns of `h x w`.
+pub(crate) fn places((w, h): (u16, u16), turns: bool) -> Vec<Vec<u32>> {
+    let other = turns.then_some((h, w));
+    let mut places = Vec::new();
+    for (w, h) in [(w, h)].into_iter().chain(other) {
+        for (x, y) in (0..=SIDE - w).flat_map(|x| (0..=SIDE - h).map(move |y| (x, y))) {
+            let nodes = (y..y + h).flat_map(|y| (x..x + w).map(move |x| u32::from(y * SIDE + x)));
+            places.push(nodes.collect());
+        }
+    }
+    places
 }
 
 /// Random jobs and faults under one strategy. Returns how many jobs got other processors, and for
@@ -98,20 +123,8 @@ fn trial(configuration: Configuration, gets: Gets, seed: u64) -> (u32, u32) {
             None => Err(Error::UnknownJob),
             Some(_) if !own.iter().any(|&node| is_faulty(node)) => Err(Error::NothingToReplace),
             Some(entry) => {
-                let Sides { w, h, .. } = entry.request().sides();
-                let wanted = usize::from(w * h);
-                let left = (0..machine.nodes()).filter(|&node| may_take(node)).count();
-                let fits = match gets {
-                    Gets::Box { turns } => has_place((w, h), turns, &may_take),
-                    Gets::Anything => left >= wanted,
-                };
-                if fits {
-                    Ok(Outcome::Done)
-                } else if left < wanted {
-                    Err(Refusal::TooFewFree.into())
-                } else {
-                    Err(Refusal::Fragmented.into())
-                }
+                let fits = gets.fits(entry.request().sides(), &may_take);
+                fits.map(|()| Outcome::Done).map_err(Error::from)
             }
         };
         // A job may hold so many blocks that the new ones have no room beside them.

@@ -166,6 +166,9 @@ pub enum BackendError {
     /// Why jobs wait is not known.
     #[error("`reasons` cannot be measured with a strategy or scheduler of your own")]
     NoReasons,
+    /// Which jobs should make room is not known.
+    #[error("`preemption` is not possible with a strategy or scheduler of your own")]
+    NoPreemption,
     /// The controller's reply does not belong to the command or query.
     #[error("the controller answered {command} with {reply}")]
     UnexpectedReply {

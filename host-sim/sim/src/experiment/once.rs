@@ -5,7 +5,7 @@ use meshalloc::StrategyKind;
 use super::execution::execution;
 use super::{Experiment, ExperimentError, Progress};
 use crate::backend::{Around, Backend, BackendError, Backends};
-use crate::simulation::{self, Conditions, Observer, RunResult, Seen};
+use crate::simulation::{self, Conditions, Observer, Preempts, RunResult, Seen};
 
 /// Runs one replication of one strategy; errors are those of [`run`](super::run).
 pub fn run_once(
@@ -46,6 +46,12 @@ pub fn run_observed<'o>(
     let served = (configuration, description.copied());
     let conditions = Conditions {
         reasons: experiment.reasons.then_some(served),
+        preemption: experiment.preemption.map(|preempting| Preempts {
+            configuration,
+            description: served.1,
+            grace: preempting.grace,
+            checkpoint: preempting.checkpoint,
+        }),
         ..experiment.conditions(replication)?
     };
     let workload = &experiment.workload;

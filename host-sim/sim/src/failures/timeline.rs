@@ -79,10 +79,10 @@ impl Failures {
 
 impl Timeline {
     /// Nothing fails.
-    pub(crate) fn empty(machine: Grid) -> Self {
+    pub(crate) fn empty(machine: Grid, checkpoint: Option<Checkpoint>) -> Self {
         Timeline {
             restart: Restart::default(),
-            checkpoint: None,
+            checkpoint,
             machine,
             source: Source::Recorded(Arc::default(), 0),
             spares: None,

@@ -216,6 +216,7 @@ fn a_scene_has_the_events_of_its_moment() {
             start: start * second,
             end: Some(end * second),
             is_interrupted: false,
+            preempted_by: None,
             held: w.into(),
             blocks: vec![block(x, w)],
         }];

@@ -41,6 +41,7 @@ mod tests {
                 "shape" => "near-square",
                 "blocking" | "mix-drop" | "strict" => "true",
                 "restart" => "spare",
+                "preemption" => "on",
                 "columns" => "submit=arrival",
                 "max-replications" => "10",
                 _ => "1",

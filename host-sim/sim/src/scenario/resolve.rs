@@ -13,6 +13,7 @@ use crate::failures::Failures;
 use crate::machine::Described;
 use crate::metrics::SLOWDOWN_THRESHOLD;
 use crate::names;
+use crate::preemption::{Preempting, PreemptionRule};
 use crate::statistics::NOT_NARROWED;
 use crate::wording::{any_of, counted};
 use crate::workload::{
@@ -114,6 +115,13 @@ impl Resolved {
                 usable.map_err(|error| error.of_file(option, &path))?;
             }
         }
+        if experiment.preemption.is_some() && !experiment.workload.has_victims() {
+            return Err(SettingError::new(
+                &["preemption"],
+                "`preemption` requires a preemptible job and one of a higher priority (expected \
+                 columns `preemptible` and `priority` in a mix or a trace)",
+            ));
+        }
         experiment.conditions(0)?;
         Ok(experiment)
     }
@@ -212,6 +220,7 @@ impl Scenario {
         let cube = description.as_ref().and_then(|it| it.description.cube());
         let cube = cube.and_then(|sides| Shape::new(sides).ok());
         let failures = settings.failures(machine, cube)?;
+        let preemption = settings.preemption(failures.as_ref())?;
         let kill_at_estimate = settings.kill_at_estimate.unwrap_or(false);
         if kill_at_estimate && workload.estimates() == EstimateModel::None {
             return Err(SettingError::new(
@@ -232,6 +241,7 @@ impl Scenario {
             largest: settings.largest.unwrap_or(false),
             reasons: settings.reasons.unwrap_or(false),
             kill_at_estimate,
+            preemption,
             slowdown_threshold: threshold.unwrap_or(SLOWDOWN_THRESHOLD),
             replications,
             seed: *settings.seed.get_or_insert(SEED_DEFAULT),
@@ -416,6 +426,24 @@ impl Scenario {
             ));
         }
         Ok(Some(failures))
+    }
+
+    /// Whether jobs make room for others.
+    fn preemption(&self, failures: Option<&Failures>) -> Result<Option<Preempting>, SettingError> {
+        let Some(PreemptionRule::On { grace }) = self.preemption else {
+            return Ok(None);
+        };
+        if let Some(Failures { restart, .. }) = failures.filter(|it| it.restart.keeps()) {
+            return Err(SettingError::new(
+                &["preemption", "restart"],
+                format!(
+                    "`preemption` contradicts `restart` {restart} (expected elsewhere, \
+                     elsewhere:last or replace)"
+                ),
+            ));
+        }
+        let checkpoint = self.checkpoint;
+        Ok(Some(Preempting { grace, checkpoint }))
     }
 
     /// Which jobs of a synthetic workload are measured; all jobs are that are there at time 0.

@@ -18,6 +18,7 @@ use crate::io::{IoJobs, IoSide};
 use crate::machine::MachineSource;
 use crate::names::{self, REPLICATIONS_MAX};
 use crate::network::CYCLES_MAX;
+use crate::preemption::PreemptionRule;
 use crate::statistics::REPLICATIONS_MIN;
 use crate::workload::{
     Columns, CountDistribution, CubeDistribution, Empirical, EstimateModel, Lublin, MixSource,
@@ -40,6 +41,7 @@ const MEASUREMENT: &str = "Measurement";
 const REPLICATION: &str = "Replications";
 const LOG: &str = "Workload log (in place of a synthetic workload)";
 const ESTIMATES: &str = "Estimates of run times (for schedulers and strategies that look ahead)";
+const PREEMPTION: &str = "Jobs that make room for urgent ones";
 const FAILURES: &str = "Failures over time";
 const OUTPUT: &str = "Where and how";
 
@@ -187,7 +189,8 @@ settings! {
     /// Shapes of jobs with weights, in place of side lengths: tpu-v4, rfold, one of them with the
     /// longest side (tpu-v4:16), or a CSV file, whose name has a dot or a slash, with the columns
     /// shape (such as 4x4x8, or 3x 4x4x8 for three slices at once), weight and optionally rings,
-    /// priority (a head start in the queue) and tolerate (faulty processors that a slice may have)
+    /// priority (a head start in the queue), preemptible (1 or 0) and tolerate (faulty processors
+    /// that a slice may have)
     mix: named MixSource = "NAME|FILE", SYNTHETIC,
         not = ["side-lengths", "side-range", "processors", "log"];
 
@@ -334,9 +337,9 @@ settings! {
     /// A log, plain or .gz; - reads standard input. All of it is measured. Requires a machine. It
     /// is in the Standard Workload Format, or CSV whose header has the columns submit, run, and
     /// shape (such as 4x4x8, or 3x 4x4x8 for three slices at once) or processors, and optionally
-    /// estimate, rings, priority (a head start in the queue), tolerate (faulty processors that a
-    /// slice may have), id, user, group; times are in seconds or D-HH:MM:SS, submit times also
-    /// dates. What -o jobs.csv and -o FILE.swf write is a log, too
+    /// estimate, rings, priority (a head start in the queue), preemptible (1 or 0), tolerate (faulty
+    /// processors that a slice may have), id, user, group; times are in seconds or D-HH:MM:SS,
+    /// submit times also dates. What -o jobs.csv and -o FILE.swf write is a log, too
     log: file PathBuf = "FILE", LOG,
         not = ["side-lengths", "side-range", "dims", "radices", "load", "service-mean", "service"];
 
@@ -387,6 +390,13 @@ settings! {
     /// with a longer one, ends when its work is done [default: false]
     kill_at_estimate: switch bool = "true|false", ESTIMATES, not = ["pattern", "io", "io-nodes"];
 
+    /// Whether running jobs make room for one that waits: on, or on:GRACE if they run on for the time
+    /// GRACE. They are preemptible and have a lower priority (columns of a mix or trace), and are
+    /// those with the least work to lose after which it fits. They wait again at their places in
+    /// the queue [default: off]
+    preemption: text PreemptionRule = "off|on[:GRACE]", PREEMPTION,
+        not = ["pattern", "io", "io-nodes"], needs = [["mix", "log"]];
+
     /// Failures and repairs: WHAT:UP,DOWN, where WHAT is node, link, cube or the sides of a box
     /// (4x4x4): node:30d,2h. Each works for the time UP and is down for the time DOWN on average,
     /// both exponential. Or a CSV file, whose name has a dot or a slash, with the columns time,
@@ -403,7 +413,8 @@ settings! {
 
     /// Jobs save a checkpoint after each INTERVAL of work and restart from the latest one: 1h,2m. A
     /// save takes the time COST [default: they restart from the beginning]
-    checkpoint: text Checkpoint = "INTERVAL[,COST]", FAILURES, needs = [["failures"]];
+    checkpoint: text Checkpoint = "INTERVAL[,COST]", FAILURES,
+        needs = [["failures", "preemption"]];
 
     /// The controller: in-process, tcp:HOST:PORT, unix:PATH or serial:DEVICE@BAUD [default:
     /// in-process]

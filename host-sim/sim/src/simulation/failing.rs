@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use meshalloc::{Block, Grid, NodeId, Request};
 
-use crate::failures::Timeline;
+use crate::failures::{Checkpoint, Timeline};
 use crate::processors::intervals;
 
 mod events;
@@ -27,15 +27,21 @@ pub(super) struct Failing {
 }
 
 impl Failing {
-    /// No processor has failed; absent ones never work, and are not among those that are down.
-    pub(super) fn new(machine: Grid, absent: &[Block], timeline: Option<Timeline>) -> Self {
+    /// No processor has failed; absent ones never work, and are not among those that are down. If
+    /// nothing fails, jobs may have checkpoints all the same.
+    pub(super) fn new(
+        machine: Grid,
+        absent: &[Block],
+        timeline: Option<Timeline>,
+        checkpoint: Option<Checkpoint>,
+    ) -> Self {
         let mut reasons = vec![0; machine.nodes() as usize];
         for (first, last) in intervals(machine, absent) {
             reasons[first as usize..=last as usize].fill(1);
         }
         Failing {
             machine,
-            timeline: timeline.unwrap_or_else(|| Timeline::empty(machine)),
+            timeline: timeline.unwrap_or_else(|| Timeline::empty(machine, checkpoint)),
             reasons,
             faulty: 0,
             kept: 0,
@@ -52,6 +58,13 @@ impl Failing {
         } else {
             self.faulty
         }
+    }
+
+    /// Processors that are not given to jobs, absent ones too.
+    pub(super) fn faulty(&self) -> Vec<NodeId> {
+        let nodes = (0..).zip(&self.reasons);
+        let faulty = nodes.filter(|&(_, &reasons)| reasons > 0);
+        faulty.map(|(node, _)| NodeId(node)).collect()
     }
 
     /// Processors of these blocks that are down.

@@ -4,7 +4,7 @@ use std::num::NonZero;
 
 use meshalloc::{Block, Configuration, Description, Ticks};
 
-use crate::failures::Timeline;
+use crate::failures::{Checkpoint, Timeline};
 use crate::metrics::SLOWDOWN_THRESHOLD;
 use crate::workload::TimeUnit;
 
@@ -33,6 +33,21 @@ pub struct Conditions {
     pub absent: Vec<Block>,
     /// What fails in the run and is repaired; jobs then have service times.
     pub failures: Option<Timeline>,
+    /// If given, jobs make room for those of a higher priority; jobs then have service times.
+    pub preemption: Option<Preempts>,
+}
+
+/// How jobs make room for those of a higher priority.
+#[derive(Clone, Copy, Debug)]
+pub struct Preempts {
+    /// What the controller serves, and how.
+    pub configuration: Configuration,
+    /// The description of the machine, if it has one.
+    pub description: Option<Description>,
+    /// How long they still run, in ticks.
+    pub grace: Ticks,
+    /// When jobs save what they have done, if they do; as in the failures, if there are some.
+    pub checkpoint: Option<Checkpoint>,
 }
 
 /// Without a backlog that is kept up or failures; the threshold is [`SLOWDOWN_THRESHOLD`].
@@ -48,6 +63,7 @@ impl From<Measured> for Conditions {
             reasons: None,
             absent: Vec::new(),
             failures: None,
+            preemption: None,
         }
     }
 }

@@ -34,7 +34,7 @@ pub struct JobRecord<'r> {
     pub is_measured: bool,
     /// When it got processors first, in ticks; `None`: it did not.
     pub start: Option<Ticks>,
-    /// When it started last, in ticks; `None`: it did not, or a failure has interrupted it since.
+    /// When it started last, in ticks; `None`: it did not, or was interrupted since.
     pub last_start: Option<Ticks>,
     /// When it left, in ticks; `None`: it was still there when the run ended.
     pub end: Option<Ticks>,
@@ -44,6 +44,10 @@ pub struct JobRecord<'r> {
     pub restarts: u32,
     /// What failures made it lose, in ticks.
     pub lost: Ticks,
+    /// How often another job took its processors.
+    pub preemptions: u32,
+    /// What it lost by that, in ticks.
+    pub preempted: Ticks,
     /// Whether it ends at its estimate, before its work is done.
     pub is_killed: bool,
     /// For what it waited, if that is measured.
@@ -56,11 +60,13 @@ pub struct JobRecord<'r> {
     pub refused: Option<Refusal>,
 }
 
-/// A job that a failure interrupts.
+/// A job that a failure or another job interrupts.
 #[derive(Clone, Copy, Debug)]
 pub struct Interruption<'r> {
     /// Its number in order of arrival, from 0.
     pub number: u32,
+    /// The job that takes its processors; `None`: a failure interrupts it.
+    pub by: Option<u32>,
     /// When it had started, in ticks.
     pub start: Ticks,
     /// When it is interrupted, in ticks.
@@ -94,7 +100,7 @@ pub enum Seen<'r> {
     Advance(u64),
     /// A job has left or, when the run ends, is still there. Once a job, in the order of leaving.
     Job(&'r JobRecord<'r>),
-    /// A failure interrupts a running job.
+    /// A failure or another job interrupts a running job.
     Interrupted(&'r Interruption<'r>),
     /// A place goes down or works again, and the jobs on it have been interrupted.
     Place(&'r PlaceEvent),

@@ -33,6 +33,11 @@ impl Queue {
         }
     }
 
+    /// All, from the first on.
+    pub(super) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        self.0.iter().map(|&(_, number)| number)
+    }
+
     #[inline]
     pub(super) fn first(&self) -> Option<u32> {
         self.0.front().map(|&(_, number)| number)

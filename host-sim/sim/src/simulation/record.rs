@@ -45,11 +45,16 @@ pub(super) struct Record {
     pub(super) waits: Waits,
     /// The time of an interruption after which it has not started yet.
     pub(super) interrupted: Option<Ticks>,
+    /// Whether that was for another job, and not by a failure.
+    pub(super) is_preempted: bool,
     pub(super) restarts: u32,
-    /// Ticks between interruptions and restarts.
+    /// Ticks between failures that interrupted it and restarts.
     pub(super) until_restart: Ticks,
-    /// Ticks of work that it lost.
+    /// Ticks of work that it lost by failures.
     pub(super) lost: Ticks,
+    /// How often another job took its processors, and the ticks of work that it lost by that.
+    pub(super) preemptions: u32,
+    pub(super) preempted: Ticks,
 }
 
 impl Record {
@@ -72,9 +77,12 @@ impl Record {
             is_killed: false,
             waits: Waits::default(),
             interrupted: None,
+            is_preempted: false,
             restarts: 0,
             until_restart: 0,
             lost: 0,
+            preemptions: 0,
+            preempted: 0,
         }
     }
 
@@ -87,7 +95,9 @@ impl Record {
     /// It starts now, and completes at this place in the order of insertion.
     #[inline]
     pub(super) fn start(&mut self, now: Ticks, order: u64) {
-        if let Some(at) = self.interrupted.take() {
+        if let Some(at) = self.interrupted.take()
+            && !std::mem::take(&mut self.is_preempted)
+        {
             self.restarts += 1;
             self.until_restart += now - at;
         }
@@ -117,6 +127,8 @@ impl Record {
             misses: self.misses,
             restarts: self.restarts,
             lost: self.lost,
+            preemptions: self.preemptions,
+            preempted: self.preempted,
             is_killed: self.is_killed,
             waits: &self.waits,
             held: self.held,

@@ -26,7 +26,7 @@ pub(super) struct State<'o> {
     pub(super) sequence: u64,
     /// Jobs that have arrived and not left.
     pub(super) present: Present,
-    queue: Queue,
+    pub(super) queue: Queue,
     disperser: Disperser,
     pub(super) arrived: u32,
     /// Jobs in the controller's queue, and running ones.
@@ -34,6 +34,8 @@ pub(super) struct State<'o> {
     pub(super) running: u32,
     /// Requested processors of running jobs, but of those that wait for a repair.
     pub(super) in_use: u64,
+    /// How often the processors of jobs, or those that work, have changed.
+    pub(super) moves: u64,
     /// Processors that work and no running job holds; below 0 if some are granted twice.
     pub(super) free: i64,
     /// Measured jobs that have not left yet.
@@ -61,6 +63,7 @@ impl<'o> State<'o> {
         observer: &'o mut dyn Observer,
     ) -> Self {
         let measured = conditions.measured;
+        let checkpoint = conditions.preemption.and_then(|it| it.checkpoint);
         let absent = conditions.absent.iter();
         let processors = machine.nodes() - absent.map(|&block| machine.area(block)).sum::<u32>();
         State {
@@ -77,6 +80,7 @@ impl<'o> State<'o> {
             waiting: 0,
             running: 0,
             in_use: 0,
+            moves: 0,
             free: processors.into(),
             left: measured.count(),
             early: 0,
@@ -85,7 +89,7 @@ impl<'o> State<'o> {
             decisions: 0,
             kills: conditions.kill_at_estimate,
             tally: Tally::new(&conditions),
-            failing: Failing::new(machine, &conditions.absent, conditions.failures),
+            failing: Failing::new(machine, &conditions.absent, conditions.failures, checkpoint),
             largest: None,
             fragmented: 0,
         }
@@ -301,6 +305,7 @@ impl<'o> State<'o> {
         }
         let before = std::mem::replace(&mut record.stage, Stage::Runs);
         record.grants += 1;
+        self.moves += 1;
         let processors = record.job.request.total();
         if moves {
             // The controller goes on counting them.
@@ -382,6 +387,7 @@ impl<'o> State<'o> {
         let record = self.present.here(number);
         record.stage = Stage::Gone;
         self.running -= 1;
+        self.moves += 1;
         self.in_use -= u64::from(record.job.request.total());
         self.free += i64::from(record.held);
         self.free -= i64::from(self.failing.faulty_in(&record.blocks));

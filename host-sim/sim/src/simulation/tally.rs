@@ -85,9 +85,20 @@ pub(super) struct Tally {
     killed: Option<u64>,
     /// Of interrupted jobs, if anything fails.
     interrupted: Option<Interrupted>,
+    /// Of preempted jobs, if jobs make room for others.
+    preempted: Option<Preempted>,
 }
 
-/// Sums over measured jobs that were interrupted.
+/// Sums over measured jobs whose processors other jobs took.
+#[derive(Default)]
+struct Preempted {
+    /// How often.
+    count: u64,
+    /// Processor ticks of the requested processors.
+    lost: u128,
+}
+
+/// Sums over measured jobs that failures interrupted.
 #[derive(Default)]
 struct Interrupted {
     restarts: u64,
@@ -105,6 +116,7 @@ impl Tally {
             waits: conditions.reasons.map(|_| [0; _]),
             killed: conditions.kill_at_estimate.then_some(0),
             interrupted: conditions.failures.as_ref().map(|_| Interrupted::default()),
+            preempted: conditions.preemption.map(|_| Preempted::default()),
             ..Tally::default()
         }
     }
@@ -139,10 +151,14 @@ impl Tally {
         if let Some(killed) = &mut self.killed {
             *killed += u64::from(record.is_killed);
         }
+        let processors = u128::from(record.job.request.total());
+        if let Some(sums) = &mut self.preempted {
+            sums.count += u64::from(record.preemptions);
+            sums.lost += processors * u128::from(record.preempted);
+        }
         if let Some(sums) = &mut self.interrupted {
             sums.restarts += u64::from(record.restarts);
             sums.until_restart += u128::from(record.until_restart);
-            let processors = u128::from(record.job.request.total());
             sums.lost += processors * u128::from(record.lost);
         }
     }
@@ -165,6 +181,8 @@ impl Tally {
         let mean = |sum: f64| (jobs > 0).then(|| sum / jobs as f64);
         let waits = |cause: Cause| mean(self.waits?[cause as usize] as f64 / each);
         let of_messages = |sum: u64| part(sum, self.messages.count);
+        let hour = TimeUnit::Second.ticks_each() as f64 * 3600.0;
+        let node_hours = |lost: u128| Some(lost as f64 / hour);
         let all = f64::from(processors);
         let of_time = |of: fn(&Edge) -> u128| Some(self.share(processors, of)? * all);
         let is_known = self.is_largest_known;
@@ -216,10 +234,9 @@ impl Tally {
                 let mean = sums.until_restart as f64 / sums.restarts as f64;
                 (sums.restarts > 0).then(|| mean / each)
             }
-            Metric::LostNodeHours => {
-                let hours = TimeUnit::Second.ticks_each() as f64 * 3600.0;
-                Some(self.interrupted.as_ref()?.lost as f64 / hours)
-            }
+            Metric::LostNodeHours => node_hours(self.interrupted.as_ref()?.lost),
+            Metric::Preemptions => Some(self.preempted.as_ref()?.count as f64),
+            Metric::PreemptedNodeHours => node_hours(self.preempted.as_ref()?.lost),
             Metric::WaitFaults => waits(Cause::Faults),
             Metric::WaitTurn => waits(Cause::NotItsTurn),
             Metric::WaitFree => waits(Cause::TooFewFree),

@@ -20,12 +20,13 @@ pub(super) enum Column {
     User,
     Group,
     Priority,
+    Preemptible,
     Tolerate,
 }
 
 named!(Column, "column": Submit = "submit", Run = "run", Shape = "shape",
     Processors = "processors", Estimate = "estimate", Rings = "rings", Id = "id", User = "user",
-    Group = "group", Priority = "priority", Tolerate = "tolerate");
+    Group = "group", Priority = "priority", Preemptible = "preemptible", Tolerate = "tolerate");
 
 impl Column {
     /// What Batsim, and so a jobs file that a run writes, calls it.
@@ -37,9 +38,12 @@ impl Column {
             Column::Processors => "requested_number_of_resources",
             Column::Estimate => "requested_time",
             Column::Id => "job_id",
-            Column::Rings | Column::User | Column::Group | Column::Priority | Column::Tolerate => {
-                return None;
-            }
+            Column::Rings
+            | Column::User
+            | Column::Group
+            | Column::Priority
+            | Column::Preemptible
+            | Column::Tolerate => return None,
         })
     }
 }

@@ -7,7 +7,7 @@ use meshalloc::{Flags, Slices, Ticks};
 use super::columns::Column;
 use super::log_job::{LogJob, LogOptions, Owner};
 use super::shape_cells::{read_rings, read_shape};
-use super::value::{self, PRIORITY, TOLERATE, Value, Zero};
+use super::value::{self, PREEMPTIBLE, PRIORITY, TOLERATE, Value, Zero};
 use super::{TIME_MAX, TimeUnit};
 
 /// A line of a log, by the columns of a trace.
@@ -27,6 +27,9 @@ pub(super) trait Fields {
             Column::Submit => "seconds, 0 or more, or a date such as 2026-03-01T08:01:56".into(),
             Column::Run | Column::Estimate => "seconds, or D-HH:MM:SS".into(),
             Column::Priority => format!("{PRIORITY}; --columns priority= leaves the column out"),
+            Column::Preemptible => {
+                format!("{PREEMPTIBLE}; --columns preemptible= leaves the column out")
+            }
             Column::Id if Self::CAN_LEAVE_OUT => {
                 "a whole number; --columns id= leaves the column out".into()
             }
@@ -182,6 +185,9 @@ impl Lines {
         };
         let priority = value::priority(fields.word(Column::Priority));
         let priority = priority.ok_or_else(|| fields.unreadable(Column::Priority))?;
+        let is_preemptible = value::preemptible(fields.word(Column::Preemptible));
+        let is_preemptible =
+            is_preemptible.ok_or_else(|| fields.unreadable(Column::Preemptible))?;
         let tolerance = value::tolerance(fields.word(Column::Tolerate));
         let tolerance = tolerance.ok_or_else(|| fields.bad(Column::Tolerate, TOLERATE))?;
         let Value::Known(run_time) = span(Column::Run)? else {
@@ -204,6 +210,7 @@ impl Lines {
             run_time,
             requested_time,
             priority,
+            is_preemptible,
             tolerance,
             owner: Owner {
                 user: self.users.number(fields, Column::User)?,

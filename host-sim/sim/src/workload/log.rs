@@ -37,7 +37,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use meshalloc::{Grid, MESH_SIDE_MAX, Request, Shape, Ticks};
+use meshalloc::{Class, Grid, MESH_SIDE_MAX, Request, Shape, Ticks};
 use rand_distr::{StandardUniform, Uniform};
 
 use super::log_job::{LogJob, LogOptions, Owner};
@@ -442,7 +442,9 @@ impl Log {
                     (cycles(arrival), cycles(entry.priority), work)
                 }
             };
-            let request = requests(entry).with_priority(priority);
+            // A build without priorities reads none.
+            let class = Class::new(priority, entry.is_preemptible).unwrap_or_default();
+            let request = requests(entry).with_class(class);
             estimator.estimated(Job {
                 arrival,
                 request,

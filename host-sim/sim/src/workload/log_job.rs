@@ -72,6 +72,9 @@ pub struct LogJob {
     /// Its head start in the queue, in ticks.
     #[serde(skip_serializing_if = "is_none")]
     pub priority: Ticks,
+    /// Whether it may be interrupted for a job of a higher priority.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_preemptible: bool,
     /// How many faulty processors each of its slices may have.
     #[serde(skip_serializing_if = "is_not_tolerant", serialize_with = "tolerated")]
     pub tolerance: Tolerance,

@@ -1,15 +1,16 @@
 //! Mixes: shapes of jobs, or gangs of them (`3x 4x4x8`), with their weights, built in or of a CSV
 //! file with the columns `shape` and `weight`; `rings` if jobs demand some: `all`, or the numbers
 //! of the extents along which there is to be one, from 0, with `+` between them; `priority` if jobs
-//! have a head start in the queue: seconds, or cycles where jobs send messages; and `tolerate` if
-//! their slices may have some faulty processors. A job has a shape with a probability in proportion
-//! to its weight. The draws are source 25 of the random numbers.
+//! have a head start in the queue: seconds, or cycles where jobs send messages; `preemptible`, 1 if
+//! jobs may be interrupted for one of a higher priority; and `tolerate` if their slices may have
+//! some faulty processors. A job has a shape with a probability in proportion to its weight. The
+//! draws are source 25 of the random numbers.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use meshalloc::{Grid, Request, Shape};
+use meshalloc::{Class, Grid, Request, Shape};
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 
@@ -19,7 +20,7 @@ use super::empirical::{is_file_name, slice};
 use super::shape_cells::{read_rings, read_shape};
 use super::stream::fraction;
 use super::text_file::{TextFile, bad};
-use super::value::{self, PRIORITY, TOLERATE};
+use super::value::{self, PREEMPTIBLE, PRIORITY, TOLERATE};
 use crate::input::FILE_BYTES_MAX;
 use crate::names::grammar::{Form, Kind, Param, Value, Values, Written, param, written};
 use crate::wording::counted;
@@ -328,25 +329,30 @@ pub fn fits_turned(machine: Grid, shape: Shape) -> bool {
 fn of_file<R: std::io::Read>(file: TextFile<'_, R>) -> Result<Vec<MixEntry>, LogError> {
     let mut csv = CsvFile::new(file.up_to(FILE_BYTES_MAX as u64))?;
     let places = || {
-        let others = ["rings", "priority", "tolerate"];
-        let [rings, priority, tolerate] = others.map(|name| csv.place(name));
-        let others = [rings?, priority?, tolerate?];
+        let others = ["rings", "priority", "preemptible", "tolerate"];
+        let [rings, priority, preemptible, tolerate] = others.map(|name| csv.place(name));
+        let others = [rings?, priority?, preemptible?, tolerate?];
         Ok((csv.required("shape")?, csv.required("weight")?, others))
     };
-    let (shape, weight, [rings, priority, tolerate]) =
+    let (shape, weight, [rings, priority, preemptible, tolerate]) =
         places().map_err(|reason| csv.wrong(reason))?;
     let entry = |row: &Row| {
         let (slices, shape) = read_shape(row.cell(shape))?;
         let cell = |place: Option<usize>| place.map_or("", |place| row.cell(place));
         let word = cell(priority);
         let priority = value::priority(word).ok_or_else(|| bad("priority", word, PRIORITY))?;
+        let word = cell(preemptible);
+        let is_preemptible = value::preemptible(word);
+        let is_preemptible = is_preemptible.ok_or_else(|| bad("preemptible", word, PREEMPTIBLE))?;
+        // A build without priorities reads none.
+        let class = Class::new(priority, is_preemptible).unwrap_or_default();
         let word = cell(tolerate);
         let tolerance = value::tolerance(word).ok_or_else(|| bad("tolerate", word, TOLERATE))?;
         Ok(MixEntry {
             request: Request::new(shape)
                 .with_slices(slices)
                 .with_tolerance(tolerance)
-                .with_priority(priority)
+                .with_class(class)
                 .with_flags(read_rings(cell(rings))?),
             weight: read_weight(row.cell(weight))?,
         })

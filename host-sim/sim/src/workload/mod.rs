@@ -187,15 +187,26 @@ impl Workload {
         }
     }
 
+    /// The priority of each kind of jobs, and whether these are preemptible.
+    fn classes(&self) -> impl Iterator<Item = (Ticks, bool)> {
+        let mix = self.mix().map_or(&[][..], |mix| &mix.entries);
+        let of_mix = mix.iter().filter(|entry| entry.weight > 0.0);
+        let of_mix = of_mix.map(|entry| entry.request.class);
+        let of_mix = of_mix.map(|class| (class.priority(), class.is_preemptible()));
+        let jobs = self.log().map_or(&[][..], |log| &log.jobs);
+        of_mix.chain(jobs.iter().map(|job| (job.priority, job.is_preemptible)))
+    }
+
     /// Whether a job has a priority.
     pub(crate) fn has_priorities(&self) -> bool {
-        match self {
-            Workload::Synthetic(_) => self.mix().is_some_and(|mix| {
-                let mut entries = mix.entries.iter();
-                entries.any(|entry| entry.request.class.priority() > 0)
-            }),
-            Workload::Log(log) => log.jobs.iter().any(|job| job.priority > 0),
-        }
+        self.classes().any(|(priority, _)| priority > 0)
+    }
+
+    /// Whether a job is preemptible and another has a higher priority.
+    pub(crate) fn has_victims(&self) -> bool {
+        let victims = self.classes().filter(|&(_, is_preemptible)| is_preemptible);
+        let least = victims.map(|(priority, _)| priority).min();
+        least.is_some_and(|least| self.classes().any(|(priority, _)| priority > least))
     }
 
     /// The unit of its times.

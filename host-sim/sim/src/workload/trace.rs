@@ -3,9 +3,10 @@
 //! The first line has the names of the columns, in any order, separated by commas, `|`, `;` or
 //! tabs. There must be `submit` and `run`, times in seconds with decimals if need be, and `shape`
 //! or `processors`; there may be `estimate`, a run time, `priority`, a head start in the queue,
-//! `tolerate`, the faulty processors that each slice may have, `rings`, as in a [mix](super::mix),
-//! the whole number `id`, and `user` and `group`, which may be names. Others are not read.
-//! [`Columns`] gives the names that they have in a file. The names of a
+//! `preemptible`, 1 if the job may be interrupted for one of a higher priority, `tolerate`, the
+//! faulty processors that each slice may have, `rings`, as in a [mix](super::mix), the whole number
+//! `id`, and `user` and `group`, which may be names. Others are not read. [`Columns`] gives the
+//! names that they have in a file. The names of a
 //! jobs file that a run writes are known too; such a file is read if its jobs are of one run.
 //!
 //! ```text
@@ -136,11 +137,11 @@ mod tests {
 
     #[test]
     fn rows_are_jobs() {
-        let text = "\u{feff}run,shape,submit,processors,estimate,id,user,group,priority,queue\n\
-                    3600,4x2,20.5,,60,17,1,2,3,a\n\
+        let text = "\u{feff}run,shape,submit,processors,estimate,id,user,group,priority,preemptible,queue\n\
+                    3600,4x2,20.5,,60,17,1,2,3,yes,a\n\
                     \n\
-                    10,,0,7,,,,,,\"b,c\"\n\
-                    0.25,2X4,20.5,5,0,-4,9,,,\n";
+                    10,,0,7,,,,,,0,\"b,c\"\n\
+                    0.25,2X4,20.5,5,0,-4,9,,,,\n";
         let log = read(text, options("")).unwrap();
         let second = 1_000_000;
         let job = |number, arrival, processors, shape: Option<(u16, u16)>, run_time| LogJob {
@@ -153,6 +154,7 @@ mod tests {
             run_time,
             requested_time: None,
             priority: 0,
+            is_preemptible: false,
             tolerance: Tolerance::NONE,
             owner: Owner::UNKNOWN,
         };
@@ -161,6 +163,7 @@ mod tests {
             LogJob {
                 requested_time: Some(60 * second),
                 priority: 3 * second,
+                is_preemptible: true,
                 owner: Owner { user: 1, group: 2 },
                 ..job(17, 20_500_000, 8, Some((4, 2)), 3600 * second)
             },

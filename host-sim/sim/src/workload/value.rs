@@ -93,6 +93,17 @@ pub(super) fn priority(word: &str) -> Option<Ticks> {
     })
 }
 
+/// What says whether a job is preemptible.
+pub(super) const PREEMPTIBLE: &str = "1, true or yes, or 0, false or no";
+
+/// Whether a job is preemptible: not if that is unknown. `None`: the word says neither.
+pub(super) fn preemptible(word: &str) -> Option<bool> {
+    let is_in = |words: &[&str]| words.iter().any(|other| word.eq_ignore_ascii_case(other));
+    let is_preemptible = is_in(&["1", "true", "yes"]);
+    let is_not = is_in(&["0", "false", "no"]) || is_in(&UNKNOWN);
+    (is_preemptible || is_not).then_some(is_preemptible)
+}
+
 /// The seconds in `MM:SS`, `HH:MM:SS`, `D-HH:MM:SS` of Slurm or `D days HH:MM:SS` of pandas, with
 /// decimals if need be.
 fn clock(word: &str) -> Option<f64> {

@@ -10,6 +10,7 @@ mod log;
 mod own;
 mod parallel;
 mod places;
+mod preemption;
 mod reasons;
 mod shape;
 mod situation;

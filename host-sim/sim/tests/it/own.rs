@@ -199,6 +199,39 @@ fn the_largest_slice_and_reasons_are_known_of_policies_of_core() {
     }
 }
 
+/// Which jobs should make room is the choice of a strategy of core.
+#[test]
+fn policies_of_ones_own_preempt_nobody() {
+    let folder = tempfile::tempdir().unwrap();
+    let mix = folder.path().join("mix.csv");
+    let rows = "2x2,1,,1\n6x4,1,60,0\n";
+    std::fs::write(&mix, format!("shape,weight,priority,preemptible\n{rows}")).unwrap();
+    let settings = [
+        ("mesh", "6x4"),
+        ("mix", mix.to_str().unwrap()),
+        ("strategy", "as"),
+        ("jobs", "100"),
+        ("replications", "1"),
+        ("preemption", "on"),
+    ];
+    let resolved = Scenario::of(settings).unwrap().resolve().unwrap();
+    let with_policy = || PolicyBackends {
+        policy: || first_come,
+    };
+    let with_strategy = || StrategyBackends { strategy: naive };
+    for found in [
+        resolved.run_on(&with_policy, &()),
+        resolved.run_on(&with_strategy, &()),
+    ] {
+        let error = found.unwrap_err().to_string();
+        let expected = "`preemption` is not possible with a strategy or scheduler of your own";
+        assert!(error.contains(expected), "{error}");
+    }
+    let found = resolved.run().unwrap();
+    let preemptions = found.strategies[0].runs[0].values[Metric::Preemptions];
+    assert!(preemptions > Some(10.0), "{preemptions:?}");
+}
+
 /// It proposes the same processors again and again.
 #[derive(Clone)]
 struct Stubborn;

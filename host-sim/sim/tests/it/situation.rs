@@ -13,11 +13,11 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 const EASY: SchedulerKind = SchedulerKind::Easy { reservations: 1 };
 
-fn below(random: &mut ChaCha8Rng, bound: u32) -> u32 {
+pub(crate) fn below(random: &mut ChaCha8Rng, bound: u32) -> u32 {
     random.next_u32() % bound
 }
 
-fn extents(random: &mut ChaCha8Rng, machine: &Grid) -> Vec<u16> {
+pub(crate) fn extents(random: &mut ChaCha8Rng, machine: &Grid) -> Vec<u16> {
     let sides = machine.sides().iter();
     sides
         .map(|&side| 1 + below(random, side.min(4).into()) as u16)
@@ -42,6 +42,59 @@ pub(crate) fn runs(backend: &mut dyn Backend, job: JobId) -> bool {
     matches!(report.state, JobState::Running { .. })
 }
 
+/// How a machine is filled with jobs until some wait.
+pub(crate) struct Filling<'f> {
+    pub(crate) jobs: u32,
+    /// The time between two submissions.
+    pub(crate) every: u64,
+    /// After one of so many submissions a job is released, if it is there, at this time.
+    pub(crate) releases: (u32, u64),
+    pub(crate) request: &'f dyn Fn(&mut ChaCha8Rng, &Grid) -> Request,
+}
+
+impl Filling<'_> {
+    /// Fills a machine, with a few faulty processors, and hands the state over; as often as there
+    /// are to be states.
+    pub(crate) fn states(
+        &self,
+        configuration: Configuration,
+        description: Option<&Description>,
+        states: u64,
+        body: &mut dyn FnMut(&mut dyn Backend, &Situation<'_>, &mut ChaCha8Rng),
+    ) {
+        for seed in 0..states {
+            let mut random = ChaCha8Rng::seed_from_u64(seed);
+            let mut backends = InProcessBackends::default();
+            let made = backends.with(configuration, description, &mut |backend| {
+                self.fill(backend, &configuration.machine, &mut random);
+                let ask = &mut |query: &Query| backend.query(query);
+                let situation = Situation::read(ask, configuration, description).unwrap();
+                body(backend, &situation, &mut random);
+            });
+            made.unwrap();
+        }
+    }
+
+    fn fill(&self, backend: &mut dyn Backend, machine: &Grid, random: &mut ChaCha8Rng) {
+        for _ in 0..below(random, 3) {
+            let node = meshalloc::NodeId(below(random, machine.nodes()));
+            let block = machine.unit(node).unwrap();
+            let change = Change::MarkFaulty { block };
+            backend.call(&change, 0, &mut |_, _| ()).unwrap().unwrap();
+        }
+        let (one_of, at) = self.releases;
+        for job in 0..self.jobs {
+            let request = (self.request)(random, machine);
+            submit(backend, job, request, u64::from(job) * self.every);
+            if below(random, one_of) == 0 {
+                let job = JobId(below(random, job + 1));
+                let release = Change::Release { job };
+                let _ = backend.call(&release, at, &mut |_, _| ()).unwrap();
+            }
+        }
+    }
+}
+
 /// Fills the machine with jobs and faults until some wait, and hands the state over.
 pub(crate) fn in_random_states(
     configuration: Configuration,
@@ -49,36 +102,13 @@ pub(crate) fn in_random_states(
     states: u64,
     body: &mut dyn FnMut(&mut dyn Backend, &Situation<'_>, &mut ChaCha8Rng),
 ) {
-    for seed in 0..states {
-        let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let mut backends = InProcessBackends::default();
-        let made = backends.with(configuration, description, &mut |backend| {
-            let machine = configuration.machine;
-            for _ in 0..below(&mut random, 3) {
-                let node = meshalloc::NodeId(below(&mut random, machine.nodes()));
-                let block = machine.unit(node).unwrap();
-                let change = Change::MarkFaulty { block };
-                backend.call(&change, 0, &mut |_, _| ()).unwrap().unwrap();
-            }
-            for job in 0..14 {
-                let request = random_request(&mut random, &machine);
-                submit(backend, job, request, job.into());
-                if below(&mut random, 3) == 0 {
-                    let job = JobId(below(&mut random, job + 1));
-                    let release = Change::Release { job };
-                    let _ = backend.call(&release, 20, &mut |_, _| ()).unwrap();
-                }
-            }
-            let situation = Situation::read(
-                &mut |query| backend.query(query),
-                configuration,
-                description,
-            )
-            .unwrap();
-            body(backend, &situation, &mut random);
-        });
-        made.unwrap();
-    }
+    let filling = Filling {
+        jobs: 14,
+        every: 1,
+        releases: (3, 20),
+        request: &random_request,
+    };
+    filling.states(configuration, description, states, body);
 }
 
 /// The boxes of the request's shape, in any order of the extents, that have none of these

@@ -3,21 +3,19 @@
 use std::collections::BTreeMap;
 
 use meshalloc::{
-    Change, Class, Configuration, Description, Grid, JobId, Outcome, Request, SchedulerKind, Shape,
+    Change, Class, Configuration, Description, Grid, Outcome, Request, SchedulerKind, Shape,
     Slices, StrategyKind, Tolerance, VICTIMS_MAX, Victims,
 };
-use meshalloc_sim::backend::{Backend, Backends, InProcessBackends};
+use meshalloc_sim::backend::Backend;
 use meshalloc_sim::situation::{Preemption, Situation, Victim};
 use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
+use rand_chacha::rand_core::SeedableRng;
 
-use crate::situation::{fits_with_faults, free_boxes, points_of, runs, submit, with_faults};
+use crate::situation::{
+    Filling, below, extents, fits_with_faults, free_boxes, points_of, runs, with_faults,
+};
 
 const NOW: u64 = 60;
-
-fn below(random: &mut ChaCha8Rng, bound: u32) -> u32 {
-    random.next_u32() % bound
-}
 
 /// Fills the machine with jobs of every class until some wait, and hands the state over.
 fn in_random_states(
@@ -26,40 +24,24 @@ fn in_random_states(
     (states, jobs, slices): (u64, u32, u32),
     body: &mut dyn FnMut(&mut dyn Backend, &Situation<'_>),
 ) {
-    for seed in 0..states {
-        let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let mut backends = InProcessBackends::default();
-        let made = backends.with(configuration, description, &mut |backend| {
-            let machine = configuration.machine;
-            for _ in 0..below(&mut random, 3) {
-                let node = meshalloc::NodeId(below(&mut random, machine.nodes()));
-                let block = machine.unit(node).unwrap();
-                let change = Change::MarkFaulty { block };
-                backend.call(&change, 0, &mut |_, _| ()).unwrap().unwrap();
-            }
-            for job in 0..jobs {
-                let sides = machine.sides().iter();
-                let extents: Vec<_> = sides
-                    .map(|&side| 1 + below(&mut random, side.min(4).into()) as u16)
-                    .collect();
-                let class = Class::new(below(&mut random, 3).into(), below(&mut random, 4) > 0);
-                let slices = Slices::new(1 + below(&mut random, slices)).unwrap();
-                let request = Request::new(Shape::new(&extents).unwrap())
-                    .with_class(class.unwrap())
-                    .with_slices(slices);
-                submit(backend, job, request, (3 * job).into());
-                if below(&mut random, 4) == 0 {
-                    let job = JobId(below(&mut random, job + 1));
-                    let release = Change::Release { job };
-                    let _ = backend.call(&release, 50, &mut |_, _| ()).unwrap();
-                }
-            }
-            let ask = &mut |query: &meshalloc::Query| backend.query(query);
-            let situation = Situation::read(ask, configuration, description).unwrap();
-            body(backend, &situation);
-        });
-        made.unwrap();
-    }
+    let request = |random: &mut ChaCha8Rng, machine: &Grid| {
+        let shape = Shape::new(&extents(random, machine)).unwrap();
+        let class = Class::new(below(random, 3).into(), below(random, 4) > 0);
+        let slices = Slices::new(1 + below(random, slices)).unwrap();
+        Request::new(shape)
+            .with_class(class.unwrap())
+            .with_slices(slices)
+    };
+    let filling = Filling {
+        jobs,
+        every: 3,
+        releases: (4, 50),
+        request: &request,
+    };
+    let body = &mut |backend: &mut dyn Backend, situation: &Situation<'_>, _: &mut ChaCha8Rng| {
+        body(backend, situation);
+    };
+    filling.states(configuration, description, states, body);
 }
 
 /// Jobs may pass others, so that many wait for room.

@@ -70,6 +70,7 @@ impl State<'_> {
 
     /// Marks a place, held by jobs `on`, as down or not; the processors whose state changes.
     fn mark(&mut self, block: Block, is_down: bool, on: &[u32]) -> Vec<NodeId> {
+        self.moves += 1;
         let changed = self.failing.mark(block, is_down);
         let mut held = BTreeSet::new();
         for &number in on {
@@ -85,12 +86,16 @@ impl State<'_> {
         changed
     }
 
-    /// A job is interrupted, if it runs. Whether it did.
+    /// A failure or the job `by` interrupts a job, if it runs. Whether it did.
     ///
     /// # Panics
     ///
     /// When it has no service time.
-    fn interrupt(&mut self, number: u32) -> Result<bool, SimulationError> {
+    pub(in crate::simulation) fn interrupt(
+        &mut self,
+        number: u32,
+        by: Option<u32>,
+    ) -> Result<bool, SimulationError> {
         let Timeline {
             restart,
             checkpoint,
@@ -101,23 +106,33 @@ impl State<'_> {
             record.job.work.service().is_some(),
             "jobs that are interrupted have service times"
         );
+        if by.is_some() {
+            record.preemptions += 1;
+            self.failing.stopped.remove(&number);
+        }
         if record.interrupted.is_some() {
             return Ok(false);
         }
-        if record.restarts >= RESTARTS_MAX {
+        if record.restarts + record.preemptions >= RESTARTS_MAX {
             return Err(SimulationError::NeverEnds { job: number });
         }
         let ran = self.now - record.started;
         let (saved, lost) = Checkpoint::saved(checkpoint, record.left, ran);
         record.left -= saved;
-        record.lost += lost;
+        if by.is_some() {
+            record.preempted += lost;
+        } else {
+            record.lost += lost;
+        }
         record.interrupted = Some(self.now);
+        record.is_preempted = by.is_some();
         self.in_use -= u64::from(record.job.request.total());
-        if restart.keeps() {
+        if restart.keeps() && by.is_none() {
             self.failing.stopped.insert(number);
         }
         self.observer.see(&Seen::Interrupted(&Interruption {
             number,
+            by,
             start: record.started,
             end: self.now,
             held: record.held,
@@ -128,7 +143,8 @@ impl State<'_> {
 
     /// An interrupted job gives its processors back. It returns to its place in the controller's
     /// queue or, if it goes `to_end`, is kept to join it as if it arrived now.
-    fn give_back(&mut self, number: u32, to_end: bool) {
+    pub(in crate::simulation) fn give_back(&mut self, number: u32, to_end: bool) {
+        self.moves += 1;
         let end = to_end.then(|| (self.now, self.sequence()));
         let record = self.present.here(number);
         self.free += i64::from(std::mem::take(&mut record.held));
@@ -276,7 +292,7 @@ impl<B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'_, B, E, J> {
     fn interrupt(&mut self, jobs: &[u32]) -> Result<(), SimulationError> {
         let mut interrupted = Vec::new();
         for &number in jobs {
-            if self.state.interrupt(number)? {
+            if self.state.interrupt(number, None)? {
                 interrupted.push(number);
             }
         }

@@ -96,6 +96,19 @@ fn a_file_has_shapes_and_weights() {
     let error = read("shape,weight,priority\n4x4,1,high\n").unwrap_err();
     let expected = "priority is \"high\": expected seconds of a head start, or D-HH:MM:SS";
     assert!(error.contains(expected), "{error}");
+    let is_preemptible = |text| {
+        read(text).unwrap().entries[0]
+            .request
+            .class
+            .is_preemptible()
+    };
+    assert!(is_preemptible("shape,weight,preemptible\n4x4,1,Yes\n"));
+    assert!(is_preemptible("shape,weight,preemptible\n4x4,1,1\n"));
+    assert!(!is_preemptible("shape,weight,preemptible\n4x4,1,0\n"));
+    assert!(!is_preemptible("shape,weight,preemptible\n4x4,1,\n"));
+    let error = read("shape,weight,preemptible\n4x4,1,2\n").unwrap_err();
+    let expected = "preemptible is \"2\": expected 1, true or yes, or 0, false or no";
+    assert!(error.contains(expected), "{error}");
     let tolerated = |text| read(text).unwrap().entries[0].request.tolerance.get();
     assert_eq!(tolerated("tolerate,shape,weight\n2,4x4,1\n"), 2);
     assert_eq!(tolerated("shape,weight,tolerate\n4x4,1,\n"), 0);

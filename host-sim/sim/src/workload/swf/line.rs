@@ -139,7 +139,11 @@ impl<'t> Record<'t> {
             Column::Id => JOB,
             Column::User => USER,
             Column::Group => GROUP,
-            Column::Shape | Column::Rings | Column::Priority | Column::Tolerate => return None,
+            Column::Shape
+            | Column::Rings
+            | Column::Priority
+            | Column::Preemptible
+            | Column::Tolerate => return None,
         })
     }
 }

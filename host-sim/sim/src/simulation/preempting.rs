@@ -1,0 +1,216 @@
+//! Running jobs that make room for a job that waits and has a higher priority.
+
+use std::collections::BTreeMap;
+
+use meshalloc::{Change, Class, Error, Event, EventKind, JobId, Outcome, Request, Ticks, Victims};
+
+use super::execution::{EventKey, Execution};
+use super::measured::Preempts;
+use super::record::{Record, Stage};
+use super::state::State;
+use super::{Run, SimulationError, unexpected};
+use crate::backend::{Backend, BackendError};
+use crate::situation::{Preemption, Running, Situation, Victim, Waiting};
+use crate::workload::Job;
+
+/// The rule of a run, and what follows from it so far.
+pub(super) struct Preempting {
+    rule: Preempts,
+    /// The jobs for which others make room, and when these go.
+    notices: BTreeMap<u32, Ticks>,
+    /// What is not granted whichever jobs make room, as long as nothing moves.
+    hopeless: Vec<Request>,
+    /// [`State::moves`] since which that holds.
+    moves: u64,
+}
+
+impl Preempting {
+    pub(super) const fn new(rule: Preempts) -> Self {
+        Preempting {
+            rule,
+            notices: BTreeMap::new(),
+            hopeless: Vec::new(),
+            moves: 0,
+        }
+    }
+}
+
+/// Whether a controller without jobs can preempt any.
+pub(super) fn check(backend: &mut dyn Backend) -> Result<(), SimulationError> {
+    if !backend.is_as_configured() {
+        return Err(BackendError::NoPreemption.into());
+    }
+    let change = Change::Preempt {
+        job: JobId(u32::MAX),
+        victims: Victims::default(),
+    };
+    match backend.call(&change, 0, &mut |_, _| {})? {
+        Err(Error::UnknownJob) => Ok(()),
+        other => Err(unexpected(&change, format!("{other:?}"))),
+    }
+}
+
+impl State<'_> {
+    /// The running jobs, by number.
+    fn running_jobs(&self) -> impl Iterator<Item = (u32, &Record)> {
+        let jobs = self.present.iter();
+        let running = jobs.filter(|(_, record)| record.stage == Stage::Runs);
+        // Far more may wait, most of them behind these.
+        running.take(self.running as usize)
+    }
+
+    /// The jobs that run, and what is faulty. A job has work to lose since its latest start.
+    fn situation<'d>(&self, rule: &'d Preempts) -> Situation<'d> {
+        let running = self.running_jobs().map(|(number, record)| Running {
+            job: JobId(number),
+            request: record.job.request,
+            blocks: record.blocks.clone(),
+            granted_at: match record.interrupted {
+                None => record.started,
+                Some(_) => self.now,
+            },
+        });
+        Situation {
+            running: running.collect(),
+            faulty: self.failing.faulty(),
+            ..Situation::idle(rule.configuration, rule.description.as_ref())
+        }
+    }
+}
+
+impl<B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'_, B, E, J> {
+    /// When the next jobs go that make room: behind departures and arrivals of that time, and
+    /// before failures.
+    #[inline]
+    pub(super) fn next_notice(&self) -> Option<EventKey> {
+        let at = *self.preempting.as_ref()?.notices.values().min()?;
+        let order = u64::MAX - 2;
+        Some(EventKey { at, order })
+    }
+
+    /// After an event: as long as there is a job for which others make room, the first of the queue
+    /// takes their processors.
+    #[inline]
+    pub(super) fn make_way(&mut self) -> Result<(), SimulationError> {
+        if let Some(mut preempting) = self.preempting.take() {
+            while self.make_way_once(&mut preempting)? {}
+            self.preempting = Some(preempting);
+        }
+        Ok(())
+    }
+
+    /// Whether there was such a job.
+    fn make_way_once(&mut self, preempting: &mut Preempting) -> Result<bool, SimulationError> {
+        let Preempting {
+            rule,
+            notices,
+            hopeless,
+            moves,
+        } = preempting;
+        let state = &mut self.state;
+        if std::mem::replace(moves, state.moves) != state.moves {
+            hopeless.clear();
+        }
+        notices.retain(|&number, _| {
+            let record = state.present.get(number);
+            record.is_some_and(|record| record.stage == Stage::Waits)
+        });
+        let classes = state.running_jobs().map(|(_, it)| it.job.request.class);
+        let may_go = classes.filter(|class| class.is_preemptible());
+        let least = may_go.map(Class::priority).min();
+        let mut urgent = Vec::new();
+        for number in state.queue.iter() {
+            let record = state.present.here(number);
+            let Job {
+                request, arrival, ..
+            } = record.job;
+            let may_preempt = least.is_some_and(|least| least < request.class.priority());
+            if record.stage == Stage::Waits && (may_preempt || notices.contains_key(&number)) {
+                let job = JobId(number);
+                urgent.push(Waiting {
+                    job,
+                    request,
+                    submitted: arrival,
+                });
+            }
+        }
+        // Of jobs that differ only in their estimates one is asked for.
+        let asked = |waiting: &Waiting| Request {
+            estimate: None,
+            ..waiting.request
+        };
+        if urgent.iter().all(|it| hopeless.contains(&asked(it))) {
+            notices.clear();
+            return Ok(false);
+        }
+        let (now, situation) = (state.now, state.situation(rule));
+        for waiting in urgent {
+            let number = waiting.job.0;
+            if hopeless.contains(&asked(&waiting)) {
+                notices.remove(&number);
+                continue;
+            }
+            let found = situation.victims(&waiting, now);
+            let found = found.map_err(|reason| BackendError::Configure {
+                configuration: rule.configuration,
+                reason,
+            })?;
+            if let Preemption::Of { victims, .. } = found {
+                let at = match victims[..] {
+                    [] => now,
+                    [..] => *notices
+                        .entry(number)
+                        .or_insert(now.saturating_add(rule.grace)),
+                };
+                if at > now {
+                    continue;
+                }
+                if self.preempt(number, &victims)? {
+                    return Ok(true);
+                }
+            }
+            hopeless.push(asked(&waiting));
+            notices.remove(&number);
+        }
+        Ok(false)
+    }
+
+    /// A job takes the processors of these, unless the controller has no place for it then. Whether
+    /// it did.
+    fn preempt(&mut self, number: u32, victims: &[Victim]) -> Result<bool, SimulationError> {
+        let jobs: Vec<_> = victims.iter().map(|victim| victim.job).collect();
+        let change = Change::Preempt {
+            job: JobId(number),
+            victims: Victims::new(&jobs).unwrap_or_default(),
+        };
+        self.has_changed = true;
+        let mut grants: Vec<(Event, Vec<_>)> = Vec::new();
+        let outcome = self
+            .backend
+            .call(&change, self.state.now, &mut |event, blocks| {
+                if !matches!(event.what, EventKind::Preempted { .. }) {
+                    grants.push((*event, blocks.to_vec()));
+                }
+            })?;
+        self.note_search(number);
+        match outcome {
+            Ok(Outcome::Done) => {}
+            Err(error) if error.refusal().is_some() => return Ok(false),
+            other => return Err(unexpected(&change, format!("{other:?}"))),
+        }
+        for job in jobs {
+            self.state.interrupt(job.0, Some(number))?;
+            self.state.give_back(job.0, false);
+        }
+        for (event, blocks) in grants {
+            if !self.state.grant(&event, &blocks, &mut self.execution) {
+                return Err(unexpected(&change, format!("{event:?} on {blocks:?}")));
+            }
+        }
+        if self.state.runs(number) {
+            Ok(true)
+        } else {
+            Err(unexpected(&change, "no grant".to_owned()))
+        }
+    }
+}
