@@ -245,13 +245,13 @@ impl Greeting {
 pub struct LineCounters {
     /// Frames that were understood.
     pub frames: u32,
-    /// Of these, changes that were carried out, or refused by the controller.
+    /// Understood frames with a change that was carried out, or refused by the controller.
     pub changes: u32,
-    /// Of these, repeated ones that were answered from memory.
+    /// Understood frames that repeated a change and were answered from memory.
     pub repeated: u32,
-    /// Of these, ones not carried out because they are meant for another boot or session.
+    /// Understood frames not carried out because they are meant for another boot or session.
     pub other_session: u32,
-    /// Of these, ones not carried out because later ones of the same client were.
+    /// Understood frames not carried out because later ones of the same client were.
     pub too_old: u32,
     /// Frames that are not COBS: cut short, or garbage.
     pub bad_cobs: u32,

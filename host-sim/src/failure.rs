@@ -114,7 +114,7 @@ impl From<SettingError> for Failure {
 }
 
 impl From<ExperimentError> for Failure {
-    /// Of a run that ended early, where nothing is shown of what is incomplete.
+    /// For a run that ended early, when no incomplete results are shown.
     fn from(error: ExperimentError) -> Self {
         let reason = error.to_string();
         match code(&error) {

@@ -41,7 +41,7 @@ pub(crate) fn hint(error: &ClientError) -> &'static str {
 pub struct LineBackends {
     endpoint: Endpoint,
     client: Client<Box<dyn Line + Send>>,
-    /// Of the configurations so far, the latest last.
+    /// The strategy and the round trips of each configuration so far, the latest last.
     round_trips: Vec<(StrategyKind, Delays)>,
     is_used: bool,
     /// Whether there is nothing to put in order: the line is gone, or has another client.

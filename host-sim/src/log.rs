@@ -76,7 +76,7 @@ pub(crate) fn log(args: &LogStatisticsArgs, output: &mut dyn Write) -> Result<()
 }
 
 impl Distribution {
-    /// Of values in `unit`s; `None` without any.
+    /// The distribution of these values, in `unit`s; `None` if there are no values.
     fn of(values: impl Iterator<Item = u64>, unit: f64) -> Option<Self> {
         let (mut all, mut count, mut sum) = (Delays::default(), 0, 0_u128);
         for value in values {

@@ -68,7 +68,7 @@ impl Report<'_> {
         &self.experiment.workload
     }
 
-    /// Of each result, with the time that it took.
+    /// Each result, with the time that it took.
     fn timed(&self) -> impl Iterator<Item = (&StrategyResult, Option<&Timing>)> {
         let timing = |place| self.timings.map(|timings: &[Timing]| &timings[place]);
         let results = self.results.iter().enumerate();

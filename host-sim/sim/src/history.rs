@@ -244,7 +244,7 @@ fn outages(events: &[PlaceEvent]) -> Vec<Outage> {
 #[derive(Debug, Default)]
 struct Record {
     jobs: Vec<Option<PastJob>>,
-    /// Of each job so far.
+    /// The interrupted stretches of each job so far.
     interrupted: Vec<Vec<Stretch>>,
     places: Vec<PlaceEvent>,
     fragmented: Vec<(Ticks, u32)>,

@@ -62,12 +62,12 @@ pub enum Direction {
     Read,
 }
 
-/// Megabytes a second.
+/// The bandwidths of the hardware, in megabytes a second.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Bandwidths {
-    /// Of a link, in each direction.
+    /// The bandwidth of a link in each direction, in megabytes a second.
     pub link: f64,
-    /// Of a disk.
+    /// The bandwidth of a disk, in megabytes a second.
     pub disk: f64,
 }
 

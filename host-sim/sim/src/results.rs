@@ -117,7 +117,7 @@ pub struct MetricSummary {
 }
 
 impl MetricSummary {
-    /// Of what is shown, and the value of each replication.
+    /// The summary of the estimate that is shown, with the value of each replication.
     pub fn new(shown: Option<Estimate>, values: Vec<Option<f64>>) -> Self {
         let interval = shown.and_then(|estimate| estimate.ci95);
         MetricSummary {

@@ -9,10 +9,10 @@
 //! Replications that are drawn from one sample, as from the weeks of a log, are
 //! [resampled](Sampling::Resampled): a bootstrap (B. Efron, Bootstrap methods: another look at the
 //! jackknife, Annals of Statistics 7, 1979; of blocks: E. Carlstein, Annals of Statistics 14,
-//! 1986). What is uncertain is what another sample of the same length would have given, and the
-//! standard deviation of the replications, each as long as the sample, is itself that standard
-//! error, which more replications do not make smaller. Of a sample of k blocks it is too small by
-//! the factor of sqrt(1 - 1/k), 6 % with 8 blocks.
+//! 1986). The mean is uncertain because another sample of the same length would have given another
+//! mean. Its standard error is the standard deviation of the replications, each as long as the
+//! sample, so more replications do not make this error smaller. If the sample has k blocks, the
+//! error is too small by the factor of sqrt(1 - 1/k), 6 % with 8 blocks.
 //!
 //! # Intervals
 //!
@@ -41,7 +41,7 @@
 //!
 //! After at least [`REPLICATIONS_MIN`] replications, stop as soon as the interval holds no mean
 //! from which that of the sample differs by more than `target`, relative to it
-//! ([`Estimate::relative_error`]). Of a symmetric interval this is the sequential procedure of A.
+//! ([`Estimate::relative_error`]). For a symmetric interval this is the sequential procedure of A.
 //! M. Law, Simulation Modeling and Analysis, section 9.4.1: half-width over mean at most `target /
 //! (1 + target)`. With fewer replications an interval is narrow by chance too often.
 //!

@@ -47,7 +47,7 @@ pub fn are(count: usize) -> &'static str {
     if count == 1 { "is" } else { "are" }
 }
 
-/// The items as a choice. Of several, those that have a comma themselves are in quotes.
+/// The items as a choice. If there are several items, those that contain a comma are in quotes.
 ///
 /// ```
 /// use meshalloc_sim::wording::any_of;

@@ -21,7 +21,8 @@ const BASE: [[u8; 3]; 7] = [
     [0, 114, 178],
 ];
 
-/// Of a terminal's 256 colours those next to [`BASE`], and then to its light and dark variants.
+/// The colours of a terminal (out of its 256) next to [`BASE`], then those next to its light and
+/// dark variants.
 const TERMINAL: [u8; 21] = [
     74, 178, 36, 227, 175, 166, 25, 153, 223, 115, 230, 225, 216, 110, 31, 136, 22, 142, 96, 94, 18,
 ];

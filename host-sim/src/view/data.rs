@@ -195,12 +195,14 @@ fn entries(history: &History) -> impl Iterator<Item = Entry<'_>> {
 struct Slices {
     /// Each kind of slice once.
     kinds: Vec<Value>,
-    /// Of each entry its slice and the place of that in `kinds`; nothing if no slices are shown.
+    /// For each entry, its slice and the place of that slice's kind in `kinds`; empty if no slices
+    /// are shown.
     of_entries: Vec<Option<(usize, Slice)>>,
 }
 
 impl Slices {
-    /// Those of a machine that has a description, links around it, or more than two dimensions.
+    /// The slices on a machine that has a description, links around it, or more than two
+    /// dimensions; no slices on any other machine.
     fn new(history: &History, machine: Option<&Description>) -> Slices {
         let grid = history.machine;
         let wraps = (0..grid.dimensions()).any(|dimension| grid.wraps(dimension));

@@ -177,7 +177,7 @@ impl Experiment {
     }
 }
 
-/// Of the runs in which there was something to measure.
+/// The values of the runs in which there was something to measure.
 fn values(runs: &[RunResult], metric: Metric) -> Vec<f64> {
     runs.iter().filter_map(|run| run.values[metric]).collect()
 }

@@ -101,7 +101,7 @@ pub struct IoJobs {
     pub pattern: Communication,
     /// Which way the data of the I/O phase goes.
     pub direction: Direction,
-    /// Of links and disks.
+    /// The bandwidths of links and disks.
     pub bandwidths: Bandwidths,
     /// How messages cross the links.
     pub network: IoNetwork,

@@ -155,8 +155,8 @@ impl Network {
 
     fn request(&mut self) {
         let now = self.now();
-        // Of the same source no two headers request the same channel: they hold different channels,
-        // and routes that part do not meet again.
+        // No two headers from the same source request the same channel: they hold different
+        // channels, and routes that part do not meet again.
         self.today.requests.sort_unstable();
         for &request in &self.today.requests {
             self.fabric.request_next(request as u32, now);
@@ -293,7 +293,7 @@ impl Fabric {
     #[inline]
     fn deliver(&mut self, message: u32, now: Ticks) -> Delivery {
         let record = &self.messages[message];
-        // Of the channels it was granted, the first and the last are no links.
+        // The first and the last channel that the message was granted are not links.
         let hops = record.granted - 2;
         let delivery = Delivery {
             message: record.message(),

@@ -5,8 +5,9 @@
 
 use meshalloc::{Grid, NodeId};
 
-/// Whether links lead from the last position along a dimension to the first. Of two positions that
-/// wrap these are the links that lead from one to the other anyway.
+/// Whether links lead from the last position along a dimension to the first. Along a dimension of
+/// two positions such links do not count, since they join the same two positions as the links
+/// between neighbours.
 fn has_links_around(grid: Grid, dimension: usize) -> bool {
     grid.wraps(dimension) && grid.side(dimension) > 2
 }

@@ -73,7 +73,7 @@ impl<'p, R: Read> CsvFile<'p, R> {
             return Err(csv.file.wrong(expected.to_owned()));
         }
         let count = |separator: &char| csv.line.matches(*separator).count();
-        // Of equal ones the last is the greatest.
+        // If counts are equal, `max_by_key` takes the last separator.
         let separators = SEPARATORS.into_iter().rev();
         let separator = separators.max_by_key(count).unwrap_or(',');
         csv.reader = ReaderBuilder::new()

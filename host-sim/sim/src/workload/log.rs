@@ -148,7 +148,7 @@ pub struct Log {
 /// How replications of a log are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Resample {
-    /// Of whole weeks.
+    /// Replications are made of whole weeks.
     Weeks,
 }
 

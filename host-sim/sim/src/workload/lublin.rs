@@ -121,13 +121,14 @@ struct Parameters {
     /// From the high end to the logarithm of the machine's size.
     below_machine: f64,
     first_stage_share: f64,
-    /// Of logarithms of run times: shape and scale.
+    /// The shapes and scales of the two distributions of logarithms of run times.
     run: [(f64, f64); 2],
-    /// The part of the first: the change with each processor, and that of none.
+    /// The share of the first of these distributions: its change with each processor, and its value
+    /// for no processors.
     first: (f64, f64),
-    /// Of logarithms of times between arrivals: shape and scale.
+    /// The shape and scale of the distribution of logarithms of times between arrivals.
     gap: (f64, f64),
-    /// Of the half hours in which jobs arrive: shape and scale.
+    /// The shape and scale of the distribution of the half hours in which jobs arrive.
     slots: (f64, f64),
 }
 
@@ -272,7 +273,7 @@ impl Lublin {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sizes {
     of: &'static Parameters,
-    /// Of the logarithms: where the first stage ends, and the second.
+    /// The logarithm of the size at which the first stage ends; `high` is that of the second stage.
     middle: f64,
     high: f64,
     most: u32,
@@ -353,7 +354,8 @@ impl Sizes {
 #[derive(Clone, Copy, Debug)]
 pub struct RunTimes {
     gammas: [Gamma<f64>; 2],
-    /// Of each distribution the part up to the longest run time, and the mean of run times over it.
+    /// For each distribution: its mass up to the longest run time (`masses`), and the contribution
+    /// of that part to the mean run time (`means`).
     masses: [f64; 2],
     means: [f64; 2],
     of: &'static Parameters,

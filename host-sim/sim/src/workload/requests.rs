@@ -21,7 +21,7 @@ use crate::error::{SettingError, out_of_range};
 pub enum Requests {
     /// A side for each dimension of a grid.
     Submeshes(Submeshes),
-    /// Of a cube, as Chuang and Wu draw them.
+    /// Subcubes of a cube, as Chuang and Wu draw them.
     Subcubes(Subcubes),
     /// A number of processors.
     Counts(Counts),

@@ -155,8 +155,8 @@ pub fn power_of_two(processors: u32, sides: &[u16]) -> Option<Shape> {
 }
 
 /// The least extent along the shortest side of those that hold all processors, then the least along
-/// the next longer one, and so on: parts of a row, then whole rows. Of equal sides the higher
-/// dimension counts as the shorter. `None` when the sides do not hold that number.
+/// the next longer one, and so on: parts of a row, then whole rows. If sides are equal, the higher
+/// dimension counts as the shorter. `None` when the sides do not hold that number of processors.
 ///
 /// ```
 /// use meshalloc_sim::workload::shape::flat;
@@ -268,7 +268,7 @@ pub fn near_cubic(processors: u32, sides: &[u16]) -> Option<Shape> {
 struct Search<'s> {
     processors: u64,
     sides: &'s [u64],
-    /// Of the longest extent to the shortest.
+    /// The greatest ratio of the longest extent to the shortest.
     ratio_max: u64,
     /// In descending order; those chosen so far stand at the end.
     extents: [u64; DIMENSIONS_MAX],

@@ -33,7 +33,7 @@ use super::csv::{CsvFile, Row};
 use super::entry::Fields;
 use super::text_file::bad;
 
-/// Of each column its place in a row, if there is one.
+/// A file's columns: the place of each column in a row, if the file has that column.
 pub(super) struct Trace {
     places: [Option<usize>; Column::ALL.len()],
     /// The columns that say of which run a job is, in a file of jobs that a run wrote.

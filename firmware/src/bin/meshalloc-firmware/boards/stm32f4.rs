@@ -35,7 +35,7 @@ use flash as area;
 /// The speeds of a chip whose board feeds it a clock of 8 MHz.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clocks {
-    /// Of the core, the AHB and SysTick, in MHz: 96 to 180.
+    /// The clock of the core, the AHB and SysTick, in MHz: 96 to 180.
     pub(super) core_mhz: u32,
     /// Core clocks in one of the bus APB1, where the USART is: 2 or 4.
     pub(super) apb1_divisor: u32,
