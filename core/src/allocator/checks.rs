@@ -1,5 +1,5 @@
-//! Blocks that are checked before they are taken: those that a caller names, and the proposals of a
-//! strategy of your own.
+//! Checks of blocks before they are taken: of the blocks that a caller names, and of the proposals
+//! of a strategy of your own.
 
 use super::Allocator;
 use crate::allocation::Allocation;
@@ -12,9 +12,9 @@ use crate::request::Request;
 use crate::strategy::{Contiguity, ServedStrategy, Strategy};
 
 impl<S: ServedStrategy> Allocator<'_, S> {
-    /// Takes the processors of this block, wherever the strategy would place a request: those of a
-    /// job that ran before a restart, or that someone else has placed. A strategy that learns from
-    /// requests does not learn of this one.
+    /// Takes the processors of this block, wherever the strategy would place a request. The block
+    /// may be that of a job that ran before a restart, or that another program has placed. A
+    /// strategy that learns from requests does not learn from this call.
     ///
     /// # Errors
     ///
@@ -22,7 +22,7 @@ impl<S: ServedStrategy> Allocator<'_, S> {
     ///
     /// # Time complexity
     ///
-    /// O(words) of the machine, and what the strategy takes to note a block.
+    /// O(words) of the machine, and the time in which the strategy notes a block.
     ///
     /// ```
     /// use meshalloc::{
@@ -47,11 +47,11 @@ impl<S: ServedStrategy> Allocator<'_, S> {
     ///
     /// # Errors
     ///
-    /// The first of these; then nothing has changed. `NoBlock`; `TooManyBlocks` for what the
-    /// strategy gives to one request ([`Contiguity`]); `Outside`, `Busy`, `Overlapping` for the
-    /// first such block; `NotOfStrategy` if the strategy gives one block and none of these extents:
-    /// it rounds them up, or the description of the machine does not allow such a slice there;
-    /// `NoRoom` if there is no room for as many blocks.
+    /// The first of the following that applies; then nothing has changed. `NoBlock`;
+    /// `TooManyBlocks` for what the strategy gives to one request ([`Contiguity`]); `Outside`,
+    /// `Busy`, `Overlapping` for the first such block; `NotOfStrategy` if the strategy gives one
+    /// block, but never a block of these extents: it rounds them up, or the description of the
+    /// machine does not allow such a slice there; `NoRoom` if there is no room for as many blocks.
     ///
     /// # Time complexity
     ///
@@ -67,7 +67,7 @@ impl<S: ServedStrategy> Allocator<'_, S> {
             Contiguity::Blocks | Contiguity::Parts | Contiguity::Processors => u32::MAX,
         };
         let (blocks, grid) = (blocks.into_iter(), *self.occupancy.grid());
-        // Blocks are counted up to one more than there may be: then there are too many.
+        // It is enough to count up to one block too many.
         let len = blocks
             .clone()
             .take((most as usize).saturating_add(1))
@@ -93,8 +93,8 @@ impl<S: ServedStrategy> Allocator<'_, S> {
         Ok(self.hand_out(chain))
     }
 
-    /// Lets a proposal pass. One of a strategy of your own is checked: if it is not legal, it is
-    /// refused as `Fragmented`, and the reason is kept.
+    /// Lets a proposal pass. The proposal of a strategy of your own is checked: if it is not legal,
+    /// it is refused as `Fragmented`, and the reason is kept.
     #[inline(always)]
     pub(crate) fn admit(&mut self, blocks: Chain, wanted: u32) -> Result<(), Refusal> {
         if !S::IS_CHECKED {
@@ -179,7 +179,7 @@ pub(super) fn check_supposed(
         }
         let (area, before) = (grid.area(block), supposed.free());
         supposed.occupy(block);
-        // Some were busy already, in truth or by an earlier block.
+        // Some of the processors were busy already, in the machine or through an earlier block.
         if before - supposed.free() != area {
             return Err(if was_free(block) {
                 IllegalProposal::Overlapping { at, block }

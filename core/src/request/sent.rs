@@ -1,5 +1,5 @@
 //! The form of a request on the wire: [`Sent`]. A request of one slice and of the default class has
-//! the bytes that it has in a build without gangs and priorities.
+//! the same bytes as in a build without gangs and priorities.
 
 #[cfg(feature = "gangs")]
 use core::num::NonZeroU16;
@@ -34,7 +34,7 @@ enum Estimate {
     OfClass(Option<Further>, Option<NonZeroU64>, SentClass),
 }
 
-/// The number of slices after the first; none in a build without gangs.
+/// The number of slices after the first. A build without gangs has no such number.
 #[cfg(feature = "gangs")]
 type Further = NonZeroU16;
 

@@ -20,9 +20,10 @@
 //! it starts only where it overlaps no reserved block.
 //!
 //! Reservations are made anew after every departure. At an arrival they are made anew only if they
-//! could change: the new job goes before others by its priority; or since the first one was made a
-//! job has started, or a processor has become faulty or was repaired, or a running job has used up
-//! its estimate. Otherwise only the new job tries, since all others would be refused again.
+//! could change. They could if the new job goes before others by its priority. They also could if,
+//! since the first reservation was made, a job has started, a processor has become faulty or was
+//! repaired, or a running job has used up its estimate. Otherwise only the new job tries, since all
+//! others would be refused again.
 //!
 //! # No starvation
 //!
@@ -43,28 +44,29 @@
 //!   a corner of a maximal free submesh (frame sliding, buddy); the job gets several blocks; the
 //!   grid is not a two-dimensional mesh.
 //! - Frame sliding moves in strides, so it may fail although more processors are free than when it
-//!   found a place. Its reservation therefore has everything between the frame and the node where
-//!   the sliding starts ([`FindsAgain::FromFirstFree`](crate::FindsAgain::FromFirstFree)), so that
-//!   it tries the same frames. The time is searched among all ends, not by bisection.
+//!   found a place. Its reservation therefore covers everything between the frame and the node
+//!   where the sliding starts ([`FindsAgain::FromFirstFree`](crate::FindsAgain::FromFirstFree)), so
+//!   that the strategy tries the same frames again. The time is searched among all ends, not by
+//!   bisection.
 //! - If the pool has no room for the blocks of a reservation, the whole machine is reserved.
 //! - In a reservation by number a faulty processor of a running job counts as one that becomes
 //!   free.
 //! - If faulty processors, or jobs without an estimate, leave the head no place even after all
 //!   other jobs have ended, it gets no reservation and all others may pass it without limit: it is
 //!   unknown whether they delay it.
-//! - A job that never waits ([`Flags::NO_WAIT`]) is granted what it would get if it could wait.
-//!   Where reservations have to be made anew, they are, but no other job starts: if one of the jobs
-//!   before it could, it is refused. Its refusal delays nobody, and the next arrival makes the
-//!   reservations anew.
+//! - A job that never waits ([`Flags::NO_WAIT`]) is granted what it would get if it could wait. If
+//!   reservations have to be made anew, they are, but no other job starts: if a job before it could
+//!   start, the job that never waits is refused. The refusal delays no job, and the next arrival
+//!   makes the reservations anew.
 //! - Once all reservations are made, a pass ends when no processor is free.
 //!
 //! # Complexity and memory
 //!
 //! With k running and Q waiting jobs a pass takes O(log k) searches and O(k) steps for the first
 //! reservation, O(k + D) searches for each further one, and one search for each waiting job. An
-//! arrival that changes no reservation takes one search. A job that never waits takes what a pass
-//! takes if reservations have to be made anew. Memory: two times and a block for each
-//! job, the rest of the pool of blocks, and a bitmap of the machine.
+//! arrival that changes no reservation takes one search. A job that never waits takes as long as a
+//! pass if reservations have to be made anew. Memory: two times and a block for each job, the rest
+//! of the pool of blocks, and a bitmap of the machine.
 //!
 //! # Example
 //!
@@ -142,8 +144,8 @@ impl Easy {
     }
 }
 
-/// Whether a job that has just arrived goes before others, which must not hold reservations while
-/// it tries.
+/// Whether a job that has just arrived goes before others. Those others must not hold reservations
+/// while it tries.
 fn overtakes(queue: Queue<'_>, job: Slot) -> bool {
     Class::BUILT && queue.is_before_others(job)
 }
@@ -182,7 +184,7 @@ impl Scheduler for Easy {
         if !overtakes(world.queue(), job) && self.are_reservations_valid(world) {
             return true;
         }
-        // If the job is refused, time goes back behind these reservations.
+        // If the job is refused, the clock goes back to a time before these reservations.
         self.reserved_with = None;
         world.cancel_reservations();
         let mut refused = 0;
