@@ -32,8 +32,8 @@ pub(crate) fn free_in(occupancy: &Occupancy<'_>, submesh: Submesh) -> u32 {
     sum
 }
 
-/// Occupies up to `count` free processors of the submesh, column by column from the left, each from
-/// the bottom or from the top. Returns how many. O(h * ceil(w / word) + w).
+/// Occupies up to `count` free processors of the submesh, column by column from the left, each
+/// column from the bottom or from the top. Returns how many it occupied. O(h * ceil(w / word) + w).
 ///
 /// ```text
 ///   2  s # . .      5 processors, from the bottom: all of columns 0 and 1, whose free

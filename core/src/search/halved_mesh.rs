@@ -289,8 +289,8 @@ struct FreeNodes<'a> {
 }
 
 impl FreeNodes<'_> {
-    /// The closest node beside this one, which has no free processor, in which there is a free one
-    /// of this size: the other half of its parent, or of its parent's parent, and so on.
+    /// The closest node beside this full node that has a free node of this size: the other half of
+    /// its parent, or of its parent's parent, and so on.
     ///
     /// ```text
     ///   3  3 3 4 4      from the full node n the search looks at 1, 2, 3 and 4,
@@ -298,7 +298,7 @@ impl FreeNodes<'_> {
     ///   1  1 2 4 4
     ///   0  n 2 4 4
     /// ```
-    // A function of its own, so that its loop has registers for what changes.
+    // A function of its own, so that the variables of its loop are in registers.
     #[inline(never)]
     fn beside(&self, full: Submesh) -> Option<Submesh> {
         let mut node = full;
@@ -311,8 +311,9 @@ impl FreeNodes<'_> {
         }
     }
 
-    /// The first free one of this size in the order of a depth-first search of this node, which has
-    /// one. Each step goes to a half that has one; where both have one, `order` chooses.
+    /// The first free node of this size in the order of a depth-first search of this node, in which
+    /// there is one. Each step goes to a half that has a free node; if both have one, `order`
+    /// chooses.
     ///
     /// ```text
     ///   1  # # a .      a search for 1 x 1 from left to right, of 4 x 2:
