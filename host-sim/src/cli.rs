@@ -1,8 +1,8 @@
-//! The command line: options, and from a command to an exit code.
+//! The command line: its options, and how a command is carried out and ends with an exit code.
 //!
-//! What cannot be done ends with one line on standard error and exit code 2; so do wrong options.
-//! After Ctrl-C the code is 130; when a controller was lost, or a run failed after others were
-//! complete, it is 1.
+//! A command that cannot be carried out ends with one line on standard error and exit code 2; so do
+//! wrong options. After Ctrl-C the code is 130. When a controller was lost, or a run failed after
+//! others were complete, the code is 1.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -107,7 +107,8 @@ const FEW: &[&str] = &[
 /// A command with more options than this shows [`FEW`] of them for `-h`.
 const MANY: usize = 24;
 
-/// The commands. For `-h` each option of one with many has the first words of its help.
+/// The commands. In the `-h` text of a command with many options, each option has the first words
+/// of its help.
 fn commands(color: ColorChoice) -> clap::Command {
     let short = |command: clap::Command| {
         if command.get_arguments().count() <= MANY {
@@ -388,7 +389,7 @@ fn explain(mut error: clap::Error) -> ExitCode {
     let mut arguments = std::env::args_os();
     let is_odd = |argument: OsString| argument.to_string_lossy().contains(char::is_control);
     if error.use_stderr() && arguments.any(is_odd) {
-        // Without colours, among which those of an argument could not be told apart.
+        // Without colours, since colours in an argument could not be told from those of clap.
         failure::to_stderr(&error.render().to_string().trim_end());
         return ExitCode::from(error.exit_code() as u8);
     }
@@ -400,8 +401,8 @@ fn explain(mut error: clap::Error) -> ExitCode {
     }
 }
 
-/// What was probably meant: an option of another command, the option of a file without one, the
-/// load of a log, or values separated by commas.
+/// The probable intention: an option of another command, an option for a file that was given
+/// without an option, the load of a log, or values separated by commas.
 fn tip(error: &clap::Error) -> Option<String> {
     let ContextValue::String(argument) = error.get(ContextKind::InvalidArg)? else {
         return None;
@@ -440,8 +441,8 @@ fn tip(error: &clap::Error) -> Option<String> {
     (!takers.is_empty()).then(|| format!("{option} is an option of {}", any_of(takers)))
 }
 
-/// What is said of values of an option that are not separated as they should be: by blanks, or by
-/// commas where the command takes one.
+/// The tip about values of an option that are separated wrongly: by blanks, or by commas if the
+/// command takes one value.
 fn commas(error: &clap::Error, argument: &str) -> Option<String> {
     let words: Vec<_> = std::env::args().skip(1).collect();
     let (key, values) = match error.kind() {
@@ -576,7 +577,7 @@ fn replay_file(args: &ReplayArgs, quiet: bool, output: &mut impl Write) -> Resul
         None => &mut in_process,
         Some(endpoint) => {
             let opened = LineBackends::open(endpoint).map_err(|error| error.to_string())?;
-            // From now on there is something to be put in order at the end.
+            // From now on the controller has to be put in order at the end.
             interrupts = Some(Bar::interruptible()?);
             if args.operations == Path::new("-") {
                 input = Box::new(Interruptible::standard_input());

@@ -1,4 +1,4 @@
-//! `list`: what there is to choose from, and where it comes from.
+//! `list`: the values to choose from, with their sources.
 
 use std::io::{self, Write};
 

@@ -1,5 +1,5 @@
-//! The settings of a scenario, [`SETTINGS`], as options of commands, and what commands share beside
-//! them.
+//! The settings of a scenario, [`SETTINGS`], as options of commands, and further options that
+//! commands share.
 
 use std::ffi::{OsStr, OsString};
 use std::marker::PhantomData;
@@ -55,7 +55,7 @@ pub(crate) fn command_of<A: Args>() -> Command {
     A::augment_args(Command::new("arguments"))
 }
 
-/// The options of a command that are no settings, so that they are no keys of its files.
+/// The options of a command that are not settings, and so not keys of its files.
 pub(crate) fn own_options(command: &Command) -> Vec<&str> {
     let names = command.get_arguments().filter_map(Arg::get_long);
     names.filter(|name| Setting::of(name).is_none()).collect()

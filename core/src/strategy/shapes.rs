@@ -34,10 +34,10 @@
 //! # Complexity and memory
 //!
 //! A search of first fit for each shape: one for fixed orientation, up to four for FlexFold, and
-//! for all shapes at most two for each divisor of `a * b` up to its square root. A search for `a x
-//! b` takes O(H * ceil(W / word) * log a) in ordinary occupancies and
-//! O(H * ceil(W / word) * (log a + b)) in the worst case. As in first fit, bounds are kept; a release
-//! takes as long as there. Scratch: as many words as the occupancy.
+//! for all shapes at most two for each divisor of `a * b` up to its square root. A search for
+//! `a x b` takes O(H * ceil(W / word) * log a) in ordinary occupancies and
+//! O(H * ceil(W / word) * (log a + b)) in the worst case. As in first fit, bounds are kept, and a
+//! release takes as long. Scratch: as many words as the occupancy.
 //!
 //! # Recognition
 //!

@@ -11,7 +11,7 @@ use crate::signals::is_interrupted;
 const LOOK: Duration = Duration::from_millis(50);
 const CHUNK_BYTES: usize = 1 << 12;
 
-/// What comes on standard input, until the program is interrupted.
+/// Standard input until the program is interrupted.
 pub(crate) struct Interruptible {
     chunks: Receiver<io::Result<Vec<u8>>>,
     /// The latest chunk. Its position is the first byte that was not read yet.

@@ -4,12 +4,12 @@ use meshalloc::{Block, Grid, NodeId, Shape};
 
 use super::{Unit, Wrong};
 
-/// What an event does to the places in which jobs run.
+/// The effect of an event on the places in which jobs run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     Down(Block),
     Up(Block),
-    /// Jobs on it are interrupted, and it works.
+    /// Jobs on the place are interrupted, but the place works.
     Interrupts(Block),
     Nothing,
 }
@@ -92,7 +92,7 @@ impl Units {
         }
     }
 
-    /// The processors that a unit takes with it; the number is less than the count.
+    /// The processors of a unit. The unit's number is less than the count.
     pub(super) fn block(&self, unit: u32) -> Block {
         let block = match &self.kind {
             Kind::Boxes { sides, counts } => {

@@ -32,7 +32,7 @@ pub enum ShapeRule {
     /// One extent after the other is drawn, dimension 0 first, over all that leave room for all
     /// processors; the last is the least that holds them. One of [`ShapeRule::DRAWN`].
     Drawn(SideDistribution),
-    /// None: the job asks for a number, and the allocator tries its legal shapes.
+    /// No shape: the job asks for a number of processors, and the allocator tries its legal shapes.
     Chips,
 }
 
@@ -59,8 +59,7 @@ impl ShapeRule {
         SideDistribution::Exponential,
     ];
 
-    /// The rule for a machine where no rule is named: near-square in two dimensions, else
-    /// near-cubic.
+    /// The rule for a machine if no rule is named: near-square in two dimensions, else near-cubic.
     pub const fn of(machine: &Grid) -> ShapeRule {
         if machine.is_plane() {
             ShapeRule::NearSquare

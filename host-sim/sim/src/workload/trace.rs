@@ -4,8 +4,9 @@
 //! tabs. There must be `submit` and `run`, times in seconds with decimals if need be, and `shape`
 //! or `processors`; there may be `estimate`, a run time, `priority`, a head start in the queue,
 //! `rings`, as in a [mix](super::mix), the whole number `id`, and `user` and `group`, which may be
-//! names. Others are not read. [`Columns`] gives the names that they have in a file. The names of a
-//! jobs file that a run writes are known too; such a file is read if its jobs are of one run.
+//! names. Other columns are not read. [`Columns`] gives the names that they have in a file. The
+//! names of a jobs file that a run writes are known too; such a file is read if its jobs are of one
+//! run.
 //!
 //! ```text
 //! submit,run,shape,user
@@ -17,12 +18,11 @@
 //! A job with a shape asks for it, and for all processors in it unless `processors` says otherwise;
 //! a job without one is given a shape by the rule for its number of processors. `3x 4x4x4` is a
 //! *gang*: three slices of the shape, all at once or none; `processors` then is the number in all
-//! slices together. An empty cell is
-//! unknown; for all others the rule is that of a log in the
-//! [Standard Workload Format](super::swf), and so is that of rows which are left out. Jobs without
-//! an `id` are numbered by their rows, from 1. A blank line is none.
+//! slices together. An empty cell is unknown; all other cells follow the rule of a log in the
+//! [Standard Workload Format](super::swf), and so do the rows that are left out. Jobs without an
+//! `id` are numbered by their rows, from 1. A blank line is not a row.
 //!
-//! Submit times may be dates, all with a time zone or all without one; those without one are taken
+//! Submit times may be dates, all with a time zone or all without one. Dates without one are taken
 //! to be in UTC. The zero of such a log is the second of its earliest submit time, which is its
 //! [`unix_start_time`](super::LogHeader::unix_start_time).
 
@@ -36,12 +36,12 @@ use super::text_file::bad;
 /// A file's columns: the place of each column in a row, if the file has that column.
 pub(super) struct Trace {
     places: [Option<usize>; Column::ALL.len()],
-    /// The columns that say of which run a job is, in a file of jobs that a run wrote.
+    /// The columns that say to which run a job belongs, in a file of jobs that a run wrote.
     run: [Option<usize>; 2],
 }
 
 impl Trace {
-    /// The columns of a file; an error when one is missing that is needed or named.
+    /// The columns of a file; an error when a column is missing that is required or was named.
     pub(super) fn new<R: Read>(csv: &CsvFile<'_, R>, columns: &Columns) -> Result<Self, String> {
         // Other traces have some of these names for other things.
         let is_written =
