@@ -86,8 +86,9 @@ impl<'a, 'm> View<'a, 'm> {
     /// The events after the one of this number, in order. A caller that remembers the number of the
     /// last event that it has read reads each event exactly once.
     ///
-    /// A grant is reported as long as its job runs. Of the ends of leases and the preemptions of
-    /// jobs, the latest [`LEASES_ENDED_MAX`](crate::jobs::LEASES_ENDED_MAX) are reported.
+    /// A grant is reported as long as its job runs. The latest
+    /// [`LEASES_ENDED_MAX`](crate::jobs::LEASES_ENDED_MAX) of the ends of leases and the
+    /// preemptions of jobs are reported.
     ///
     /// # Time complexity
     ///

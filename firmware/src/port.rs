@@ -100,10 +100,10 @@ impl<U: Uart> Line<U> {
 }
 
 impl<U: Uart> State<U> {
-    /// Takes the byte that has come, and sends as many as there is room for.
+    /// Takes the byte that has come, and sends as many bytes as there is room for.
     ///
-    /// A byte without a stop bit is dropped. One with noise is not, since most such bytes are right
-    /// and the frame's CRC tells.
+    /// A byte without a stop bit is dropped. A byte with noise is kept, since most such bytes are
+    /// right and the frame's CRC finds the others.
     ///
     /// Time: constant, and that of a byte for each that the port takes at once: two in hardware.
     fn serve(&mut self) {

@@ -155,9 +155,9 @@ pub(crate) fn folded(sides: Sides) -> Option<Sides> {
     is_even.then(|| Sides::new(sides.w / 2, doubled))
 }
 
-/// The requested shape, the rotated one, then all others of the same area. Of these the most square
-/// comes first; if two are rotations of each other, the wider comes first. Shapes that do not fit
-/// the mesh are left out. A request that keeps its orientation has one shape.
+/// The requested shape, the rotated one, then all others of the same area. The most square of the
+/// others comes first; if two are rotations of each other, the wider comes first. Shapes that do
+/// not fit the mesh are left out. A request that keeps its orientation has one shape.
 pub(crate) fn all_shapes(request: &Request, mesh: Sides) -> impl Iterator<Item = Sides> + use<> {
     let requested = request.sides();
     let area = if request.may_rotate() && requested.area() <= mesh.area() {
