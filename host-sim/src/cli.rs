@@ -371,7 +371,7 @@ pub fn main() -> ExitCode {
     let mut printed = Printable::new(&mut output);
     let outcome =
         carry_out(&cli, &mut printed).and_then(|()| printed.flush().map_err(Failure::from));
-    // What is left in the buffer has been written, or cannot be.
+    // The buffer was flushed. If bytes are left in it, they cannot be written.
     let _ = output.into_parts();
     ended(outcome)
 }

@@ -1,7 +1,7 @@
 //! Pictures of measurements: a measure over the offered load, or over the side of the mesh, one
 //! line a strategy; over categories, one bar a strategy.
 //!
-//! They are made to be printed: every strategy has a marker and a dash pattern of its own in
+//! The pictures are made for print: every strategy has a marker and a dash pattern of its own in
 //! addition to its colour. A saturated point is in a strip above the axes; it is also among the
 //! numbers if it has a mean, as with a log. A point whose mean still grows with the length of the
 //! run has an arrow. A point that leaves out refused jobs has their share of all jobs below it. A

@@ -86,7 +86,7 @@ impl<'j> Bar<'j> {
             self.bar.set_style(style);
         }
         Bar {
-            // It is drawn with the bar, as soon as the number of jobs is known.
+            // The message is drawn with the bar, as soon as the number of jobs is known.
             bar: self.bar.clone().with_message(above.first()),
             above: Some(above),
             ..self

@@ -150,10 +150,10 @@ pub enum ReplayError {
 /// How a job that does not fit is treated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Waiting {
-    /// It is refused.
+    /// The job is refused.
     #[default]
     Never,
-    /// It waits in the controller's queue.
+    /// The job waits in the controller's queue.
     Queue,
 }
 

@@ -539,7 +539,7 @@ fn check_folder(
 fn remove_recorded(folder: &Path, record: &Path) -> Result<(), String> {
     let recorded = input::text(record).unwrap_or_default();
     for name in recorded.lines().skip(1) {
-        // Nothing outside the folder, whatever the record has.
+        // No file outside the folder is removed, whatever the record names.
         let path = Path::new(name).file_name().map(|name| folder.join(name));
         let Some(path) = path.filter(|path| path.is_file()) else {
             continue;

@@ -158,13 +158,13 @@ impl<T> Given<T> {
 }
 
 impl<T: Takes + Args> Given<T> {
-    /// These settings over those of a scenario file. A setting of the file that the command neither
-    /// takes nor ignores, and none of these replaces, is an error. So is one that contradicts them.
-    /// Notes go to standard error.
+    /// These settings over those of a scenario file. It is an error if the file has a setting that
+    /// the command neither takes nor ignores and that none of these settings replaces, or a setting
+    /// that contradicts these settings. Notes go to standard error.
     pub(crate) fn over(&self, file: Option<&Path>) -> Result<Study, String> {
         let command = command_of::<T>();
         let is_known = |setting| takes::<T>(setting) || T::IGNORED.contains(&setting.key);
-        // It is replaced, or an error that names both.
+        // A contradicted setting is replaced, or is an error that names both settings.
         let is_contradicted = |setting| {
             let mut over = self.entries.iter();
             over.any(|over| over.setting.contradicts(setting))
@@ -284,7 +284,8 @@ impl<T: Takes> FromArgMatches for Given<T> {
             })
         };
         let mut entries: Vec<_> = SETTINGS.iter().filter_map(entry).collect();
-        // As they were typed: the first axis is that of the rows of tables.
+        // The entries are in the order in which they were typed: the first axis gives the rows of
+        // tables.
         let place = |entry: &Entry| matches.indices_of(entry.setting.key)?.next();
         entries.sort_by_key(place);
         let settings: Vec<_> = entries.iter().map(|entry| entry.setting).collect();

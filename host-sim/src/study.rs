@@ -221,7 +221,7 @@ pub enum StudyError {
 }
 
 impl StudyError {
-    /// Whether it ended early because [`Progress::is_interrupted`] became true.
+    /// Whether the study ended early because [`Progress::is_interrupted`] became true.
     pub fn is_interrupted(&self) -> bool {
         let StudyError::Point { reason, .. } = self else {
             return false;
@@ -330,7 +330,7 @@ pub(crate) fn remove(points: &[Point], folder: &Path) -> Result<(), StudyError> 
     for point in 0..points.len() {
         store.remove(point).map_err(of_file(&store, point))?;
     }
-    // It may have files of other points.
+    // The folder stays if it has files of other points.
     let _ = fs::remove_dir(folder);
     Ok(())
 }

@@ -190,9 +190,9 @@ struct Playback {
     history: History,
     /// The times of its events.
     steps: Vec<Ticks>,
-    /// Where it is, in ticks.
+    /// The time that is shown, in ticks.
     at: f64,
-    /// Units of its time in a second.
+    /// How many units of the run's time pass in a second.
     speed: f64,
     is_paused: bool,
     latest: Instant,

@@ -188,7 +188,7 @@ impl<S: FnMut() -> io::Result<()>> State<S> {
                     if open.number == connection {
                         open.client = client;
                     } else if open.client == client {
-                        // It has connected again.
+                        // The client has connected again.
                         open.client = None;
                     }
                 }

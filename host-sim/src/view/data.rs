@@ -43,7 +43,7 @@ struct Jobs {
     /// Places in the list of shapes.
     shape: Vec<usize>,
     service: Vec<Option<Ticks>>,
-    /// What a job of a log is called there.
+    /// The number of each job in its log.
     number: Vec<i64>,
 }
 
@@ -130,7 +130,7 @@ pub(super) fn data(experiment: &Experiment, histories: &[History]) -> Data {
     };
     let end = histories.iter().map(|history| history.end).max();
     let end = end.unwrap_or(0);
-    // What a report of a single replication would show.
+    // The results that a report of a single replication would show.
     let results = histories.iter().map(|history| vec![history.result.clone()]);
     let results = experiment.summaries(results.collect());
     let runs = histories
