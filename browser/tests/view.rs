@@ -650,7 +650,7 @@ fn a_point_of_a_job_has_the_coordinates_of_one_of_its_processors() {
             };
             window.wait_until_ready();
             window.eval("view.showLayer(null) ?? 0");
-            // Of each job the names under the middles of its processors.
+            // For each job, the names under the middles of its processors.
             let seen = window.eval(
                 "(() => { const [run] = view.page.runs; const places = view.places(); \
                  return Array.from({ length: run.count }, (_, job) => { const names = []; \

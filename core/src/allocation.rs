@@ -1,4 +1,4 @@
-//! Handles of what an allocator has given away: [`Allocation`], and how a wrong one is recognised.
+//! The handles of allocations: [`Allocation`], and how an allocator recognises a wrong handle.
 //!
 //! ```text
 //!   Allocation                          the allocator that made it
@@ -11,8 +11,8 @@
 //!                   +--------+------------------ equal? -----------+
 //! ```
 //!
-//! A ticket counts how often an allocation began in its cell or was released from it, so an odd
-//! ticket is that of an allocation which is held.
+//! A ticket counts how often an allocation began in its cell or was released from it, so a cell
+//! with an odd ticket begins an allocation that is held.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
@@ -24,8 +24,8 @@ use crate::texts::texts;
 /// Processors that an [`Allocator`](crate::Allocator) has given away.
 ///
 /// Give it back with [`Allocator::release`](crate::Allocator::release). It cannot be copied, so a
-/// Rust program releases it at most once. The allocator checks it nevertheless, since it may belong
-/// to another allocator, or come from [`Allocation::from_raw`].
+/// Rust program releases it at most once. The allocator checks the handle nevertheless, since it
+/// may belong to another allocator, or come from [`Allocation::from_raw`].
 ///
 /// # What is guaranteed
 ///
@@ -47,7 +47,7 @@ use crate::texts::texts;
 pub struct Allocation {
     pub(crate) epoch: u32,
     pub(crate) generation: u32,
-    /// The cell of its first block.
+    /// The cell of the allocation's first block.
     pub(crate) cell: Link,
 }
 
@@ -84,9 +84,10 @@ impl Allocation {
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum AllocationError {
-    /// Another allocator made it.
+    /// Another allocator made the handle.
     Foreign,
-    /// Its processors were released before, or it was made of an integer that is of no allocation.
+    /// The handle's processors were released before, or it was made of an integer that belongs to
+    /// no allocation.
     Stale,
 }
 
@@ -98,7 +99,7 @@ texts! { AllocationError: {
 /// An allocation that was not released. Nothing has changed.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ReleaseError {
-    /// The allocation: it can still be given back to the allocator that made it.
+    /// The handle, which can still be given back to the allocator that made it.
     pub allocation: Allocation,
     /// Why it was not released.
     pub reason: AllocationError,
@@ -142,7 +143,7 @@ pub(crate) struct Tickets<'m> {
 }
 
 impl<'m> Tickets<'m> {
-    /// For a new allocator. The contents of the memory do not matter.
+    /// The tickets of a new allocator. The contents of the memory do not matter.
     pub(crate) fn new(counts: &'m mut [u32]) -> Self {
         counts.fill(0);
         Tickets {
@@ -185,14 +186,14 @@ impl<'m> Tickets<'m> {
         }
     }
 
-    /// The allocation that begins in this cell is released.
+    /// Notes that the allocation that begins in this cell is released.
     #[inline]
     pub(crate) fn revoke(&mut self, cell: Link) {
         let count = &mut self.counts[cell as usize];
         *count = count.wrapping_add(1);
     }
 
-    /// How many allocations are held.
+    /// The number of allocations that are held.
     pub(crate) fn held(&self) -> usize {
         self.counts.iter().filter(|&&count| count % 2 == 1).count()
     }
@@ -219,7 +220,7 @@ impl Tickets<'_> {
         self.counts[cell as usize]
     }
 
-    /// As for a new allocator: no handle made so far is its own.
+    /// Starts over like a new allocator: it rejects all handles made so far.
     pub(crate) fn forget(&mut self) {
         self.counts.fill(0);
         (self.epoch, self.renewed) = (next_epoch(), 0);
@@ -234,12 +235,12 @@ impl Tickets<'_> {
         Ok(())
     }
 
-    /// All tickets are restored; handles with them had this epoch.
+    /// Ends restoring the tickets: their handles had this epoch.
     pub(crate) const fn set_renewed(&mut self, epoch: u32) {
         self.renewed = epoch;
     }
 
-    /// The handle for one of the epoch that was restored.
+    /// The new handle for a handle of the epoch that was restored.
     ///
     /// # Errors
     ///

@@ -1,7 +1,7 @@
 //! Processors without jobs: [`Allocator`], a machine, its occupancy and a strategy.
 //!
 //! The [`Controller`](crate::Controller) adds names, a queue and a scheduler. A program that has
-//! those already, or needs none, uses the allocator alone.
+//! its own, or needs none, uses the allocator alone.
 
 mod checks;
 mod faults;
@@ -33,7 +33,7 @@ use crate::strategy::{
 };
 use crate::supposition::Unheld;
 
-/// Gives processors of one machine away and takes them back.
+/// Allocates the processors of one machine and takes them back.
 ///
 /// The strategy is one of this crate, chosen at run time ([`Allocator::new`]), or your own
 /// ([`Allocator::with_strategy`]).
@@ -61,19 +61,19 @@ pub struct Allocator<'m, S = AnyStrategy<'m>> {
     occupancy: Occupancy<'m>,
     pub(crate) strategy: S,
     pub(crate) pool: BlockPool<'m>,
-    /// For suppositions.
+    /// The occupancy of suppositions.
     supposed: Occupancy<'m>,
     /// The first proposal of a strategy of your own that was not legal.
     pub(crate) illegal: Option<IllegalProposal>,
-    /// How many allocations there must be room for.
+    /// The number of allocations that there must be room for.
     jobs: u32,
     /// The allocations of a controller have no handles.
     tickets: Tickets<'m>,
 }
 
 impl<'m> Allocator<'m> {
-    /// An allocator of a machine whose processors are all free. There is room for as many blocks as
-    /// the memory has; [`Refusal::TableFull`] says that they are used up.
+    /// An allocator of a machine whose processors are all free. The memory limits the number of
+    /// blocks; when they are used up, requests are refused with [`Refusal::TableFull`].
     ///
     /// # Errors
     ///
@@ -89,7 +89,7 @@ impl<'m> Allocator<'m> {
         Self::with_parts(memory.processors, tickets, grid, strategy, 1)
     }
 
-    /// An allocator for this number of jobs; those of a controller have no handles.
+    /// An allocator for this number of jobs. The allocations of a controller have no handles.
     #[inline]
     pub(crate) fn with_parts(
         mut memory: Processors<'m>,
@@ -116,8 +116,8 @@ impl<'m> Allocator<'m> {
     /// Those of [`Allocator::demand`]; `NeverFits` also if the request needs processors that are
     /// absent ([`Description::with_absent`]), or if the slices of a gang surely have no places at
     /// once on the empty machine; `TooFewFree`, `Fragmented`, `GangIncomplete`,
-    /// `NotSearchedToTheEnd`, or `TableFull` if there is no room for as many blocks. Then nothing
-    /// has changed but what a strategy knows of the latest requests
+    /// `NotSearchedToTheEnd`, or `TableFull` if there is no room for as many blocks. After an error
+    /// nothing has changed, except what a strategy remembers of the latest requests
     /// ([`StrategyKind::LeastExpectedBlocking`]).
     ///
     /// # Time complexity
@@ -131,8 +131,8 @@ impl<'m> Allocator<'m> {
 }
 
 impl<'m, S: ServedStrategy> Allocator<'m, S> {
-    /// Another machine or strategy in the same memory, which was checked ([`Allocator::check`]).
-    /// All processors become free and not faulty.
+    /// Serves another machine or strategy in the same memory. The caller has checked both
+    /// ([`Allocator::check`]). All processors become free and not faulty.
     pub(crate) fn switch(&mut self, grid: Grid, strategy: StrategyKind) {
         self.strategy.switch(strategy, grid);
         self.clear(grid);
@@ -172,8 +172,8 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         Self::with_own(memory.processors, tickets, grid, strategy, 1)
     }
 
-    /// An allocator with a strategy of your own, for this number of jobs; those of a controller
-    /// have no handles.
+    /// An allocator with a strategy of your own, for this number of jobs. The allocations of a
+    /// controller have no handles.
     ///
     /// # Errors
     ///
@@ -191,7 +191,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         Ok(Self::build(memory, tickets, grid, strategy, jobs))
     }
 
-    /// An allocator in memory that suffices. Its value is made where the caller wants it, so that
+    /// An allocator in memory that suffices. The value is made where the caller wants it, so that
     /// the stack needs no room for copies.
     #[inline(never)]
     fn build(
@@ -259,17 +259,18 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     ///
     /// # Errors
     ///
-    /// One that is not temporary ([`Refusal::is_temporary`]): it could never be granted.
+    /// A refusal that is not temporary ([`Refusal::is_temporary`]): the request could never be
+    /// granted.
     ///
     /// # Time complexity
     ///
     /// That of the strategy, for most O(1).
     ///
     /// A number of processors ([`Flags::CHIPS`](crate::Flags::CHIPS)) has a demand for each of its
-    /// boxes in each order, one after the other until one may be granted; to find the next one,
-    /// all boxes are looked at. So for B boxes the demand takes O(B^2), without a pause. All boxes
-    /// are tried if the request also demands rings and no box has these: a mesh of
-    /// 32 x 32 x 32 x 32 has 1,740 ordered boxes of 10,080 processors.
+    /// boxes in each order, one after the other until one may be granted; to find the next box, all
+    /// boxes are looked at. So for B boxes the demand takes O(B^2), without a pause. All boxes are
+    /// tried if the request also demands rings and no box has such rings: a mesh of 32 x 32 x 32 x
+    /// 32 has 1,740 ordered boxes of 10,080 processors.
     #[inline]
     pub fn demand(&self, request: &Request) -> Result<u32, Refusal> {
         if request.is_gang() && request.slices() as usize > self.pool.limit() {
@@ -278,8 +279,8 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         demand_on(&self.strategy, self.occupancy.grid(), request)
     }
 
-    /// Whether it has to be tried whether the request fits while no job runs and no processor is
-    /// faulty: where processors are absent, and for a gang.
+    /// Whether only a search can tell if the request ever fits. That is so where processors are
+    /// absent, and for a gang.
     #[inline(always)]
     pub(crate) fn may_never_fit(&self, request: &Request) -> bool {
         request.is_gang() || self.is_any_absent()
@@ -291,7 +292,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         Description::BUILT && self.absent().next().is_some()
     }
 
-    /// What the strategy finds for a request that has just arrived.
+    /// The blocks that the strategy finds for a request that has just arrived.
     #[inline]
     fn search(&mut self, request: &Request) -> Result<Chain, Refusal> {
         let demand = self.demand(request)?;
@@ -302,7 +303,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         self.find(request, demand, None, Purpose::Grant(None), None)
     }
 
-    /// Takes what the strategy has found: at least one block.
+    /// Takes the blocks that the strategy has found, at least one, and makes their handle.
     #[inline]
     fn hand_out(&mut self, blocks: Chain) -> Allocation {
         self.take(blocks, None);
@@ -355,7 +356,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         blocks.map_err(|refusal| request.refusal_of(refusal))
     }
 
-    /// Takes what the strategy has found.
+    /// Takes the blocks that the strategy has found.
     #[inline(always)]
     pub(crate) fn take(&mut self, blocks: Chain, pause: Option<&Pause<'_, 'm>>) {
         for block in self.pool.iter(blocks) {
@@ -372,7 +373,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     /// # Errors
     ///
     /// `Foreign` when another allocator made the allocation; `Stale` when it was released before,
-    /// or its integer is of no allocation. Then nothing has changed, and the error has the
+    /// or its integer belongs to no allocation. Then nothing has changed, and the error has the
     /// allocation.
     ///
     /// # Time complexity
@@ -402,7 +403,8 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         processors
     }
 
-    /// Makes the processors of a block free, except the faulty ones. Returns how many it has.
+    /// Makes the processors of a block free, except the faulty ones. Returns the number of the
+    /// block's processors.
     #[inline(always)]
     fn give_back_block(&mut self, block: Block, pause: Option<&Pause<'_, 'm>>) -> u32 {
         let processors = self.occupancy.give_back(block);
@@ -471,13 +473,14 @@ impl<'m, S: Strategy> Allocator<'m, S> {
             assert!(grid.contains(block), "{block:?} lies within the machine");
             held += grid.area(block);
         }
-        // Were one of them free, or in two blocks, fewer than the blocks have would be counted.
+        // If a processor were free, or in two blocks, the count would be less than the sum over the
+        // blocks.
         let mut held_nodes = 0;
         let mut owner: Option<Block> = None;
         let nodes = (0..grid.nodes()).map(NodeId);
         for node in nodes.filter(|&node| self.occupancy.is_busy(node)) {
             let holds = |block: &Block| grid.holds(*block, node);
-            // Mostly the owner of the node before.
+            // The owner is mostly that of the node before.
             owner = owner.filter(holds).or_else(|| all_held().find(holds));
             assert!(
                 owner.is_some() || self.occupancy.is_faulty(node),

@@ -1,7 +1,7 @@
 //! Checkpoints: the saved state of a controller, which
 //! [`Controller::save`](crate::Controller::save) writes and
-//! [`Controller::restore`](crate::Controller::restore) reads; or of an allocator without jobs
-//! ([`Allocator::save`](crate::Allocator::save),
+//! [`Controller::restore`](crate::Controller::restore) reads; or the saved state of an allocator
+//! without jobs ([`Allocator::save`](crate::Allocator::save),
 //! [`Allocator::restore`](crate::Allocator::restore)).
 //!
 //! A checkpoint is a sequence of *items*. An item is a kind and a value in postcard's encoding.
@@ -20,7 +20,7 @@
 //! | leases | a job and the end of its lease; or the number and content of a remembered lease end |
 //! | end | the number of items before it, and the [checksum](crate::checksum) of all bytes before it |
 //!
-//! That of an allocator has:
+//! The checkpoint of an allocator has:
 //!
 //! | item | value |
 //! |---|---|
@@ -60,7 +60,7 @@ pub(crate) const FORMAT: u32 = 0x6d63_7009;
 pub(crate) const ALLOCATOR_FORMAT: u32 = 0x6d63_6101;
 
 /// The greatest count and the greatest number of an event that are restored. A running job
-/// remembers 48 bits of the number of its grant: as many again can be counted.
+/// remembers 48 bits of the number of its grant, so as many events again can be counted.
 pub(crate) const COUNT_MAX: u64 = (1 << 47) - 1;
 
 /// The maximum number of numbers in one item.
@@ -157,7 +157,8 @@ impl<'a> Writer<'a> {
     pub(crate) fn finish(mut self) {
         self.begin(ItemKind::End);
         let checksum = self.checksum.with(&self.part[..self.len]);
-        // Always as long, so that the length of a checkpoint follows from its items.
+        // The checksum always has the same length, so that the length of a checkpoint follows from
+        // its items.
         let end = (self.items, checksum.to_le_bytes());
         self.put(&end);
         self.flush();
@@ -212,11 +213,11 @@ impl<'a> Reader<'a> {
         Ok(value)
     }
 
-    /// Reads the last item, behind so many others and bytes with this checksum.
+    /// Reads the last item, after this number of other items and after bytes with this checksum.
     ///
     /// # Errors
     ///
-    /// `Incomplete` if there were not so many items, `Damaged` if the checksum is another.
+    /// `Incomplete` if the last item names another number, `Damaged` if it has another checksum.
     pub(crate) fn end(&mut self, items: u32, checksum: u32) -> Result<(), RestoreError> {
         let saved = self.take::<(u32, [u8; 4])>()?;
         if saved.0 != items {
@@ -229,7 +230,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Hands over the parts of what `write` writes. The first error that `part` returns, which is not
+/// Hands over the parts of what `write` writes. Returns the first error of `part`, which is not
 /// called again.
 pub(crate) fn save<E>(
     part: &mut dyn FnMut(&[u8]) -> Result<(), E>,
@@ -250,7 +251,7 @@ pub(crate) fn save<E>(
 /// How far a checkpoint has been read.
 #[derive(Debug)]
 pub(crate) struct Progress {
-    /// What the latest item was about; `None` before the first.
+    /// The kind of the latest item; `None` before the first.
     stage: Option<ItemKind>,
     items: u32,
     /// The checksum of the parts that were taken.
@@ -274,7 +275,7 @@ impl Progress {
     ///
     /// # Errors
     ///
-    /// That of an earlier part; `Incomplete` if something is missing.
+    /// The error of an earlier part; `Incomplete` if something is missing.
     pub(crate) fn check_complete(&self) -> Result<(), RestoreError> {
         self.outcome?;
         match self.stage {
@@ -284,7 +285,7 @@ impl Progress {
     }
 }
 
-/// What is restored from a checkpoint, item by item.
+/// A state that is restored from a checkpoint, item by item.
 pub(crate) trait Restore {
     /// The number of the format.
     const FORMAT: u32;
@@ -294,8 +295,8 @@ pub(crate) trait Restore {
     /// Takes the first item.
     fn head(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError>;
 
-    /// Takes an item behind one of the kind `stage`; `Incomplete` where there may be none. The
-    /// value of the last item is left to [`Restore::take_item`].
+    /// Takes an item that follows an item of the kind `stage`; `Incomplete` where no such item may
+    /// follow. The value of the last item is left to [`Restore::take_item`].
     fn item(
         &mut self,
         kind: ItemKind,
@@ -303,7 +304,7 @@ pub(crate) trait Restore {
         from: &mut Reader<'_>,
     ) -> Result<(), RestoreError>;
 
-    /// Takes the next part. After an error every part is answered by the same.
+    /// Takes the next part. After an error, every further part gets the same error.
     fn take_part(&mut self, part: &[u8]) -> Result<(), RestoreError> {
         let mut reader = Reader::new(part);
         while self.progress().outcome.is_ok() && reader.left() > 0 {
@@ -315,7 +316,7 @@ pub(crate) trait Restore {
         progress.outcome
     }
 
-    /// Takes the next item; `before` is what is before it in its part.
+    /// Takes the next item; `before` has the bytes before it in its part.
     fn take_item(&mut self, from: &mut Reader<'_>, before: &[u8]) -> Result<(), RestoreError> {
         let kind = match self.progress().stage {
             None => {
@@ -396,10 +397,10 @@ pub enum RestoreError {
     Configure(ConfigureError),
     /// The checkpoint has more jobs or blocks than this build has room for.
     NoRoom,
-    /// It contradicts itself: for example blocks overlap, two jobs have one name, or a processor
-    /// does not exist.
+    /// The checkpoint contradicts itself: for example blocks overlap, two jobs have one name, or a
+    /// processor does not exist.
     Inconsistent,
-    /// Its checksum is not that of its bytes: some have changed since it was saved.
+    /// The checksum does not match the bytes: some have changed since the state was saved.
     Damaged,
 }
 

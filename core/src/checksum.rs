@@ -1,9 +1,9 @@
-//! CRC-32/ISO-HDLC, the checksum of Ethernet, gzip and PNG: [`Crc32`]. Checkpoints end with it, and
-//! frames and records of the firmware.
+//! CRC-32/ISO-HDLC, the checksum of Ethernet, gzip and PNG: [`Crc32`]. Checkpoints end with it, as
+//! do frames and records of the firmware.
 //!
-//! It takes four bits at a time, with a table of 64 bytes and 11 instructions per byte. The crate
-//! `crc` offers a table of 1 KB, too large for the smallest image, or single bits, with 40
-//! instructions per byte. The tests compare with that crate.
+//! The code takes four bits at a time, with a table of 64 bytes and 11 instructions per byte. The
+//! crate `crc` offers a table of 1 KB, which is too large for the smallest image, or single bits,
+//! with 40 instructions per byte. The tests compare with that crate.
 //!
 //! ```text
 //!   register       hhhhhhh l         l: the lowest four bits, after the byte was added
@@ -52,7 +52,8 @@ impl Crc32 {
     }
 
     /// Adds a byte.
-    // Out of line, and with a loop over the two halves, it would take half as much time again.
+    // Out of line, and with a loop over the two halves, the function would take half as much time
+    // again.
     #[inline(always)]
     pub fn take(&mut self, byte: u8) {
         let remainder = |rest: u32| REMAINDERS[rest as usize % REMAINDERS.len()];

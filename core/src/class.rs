@@ -62,8 +62,8 @@ impl Class {
         }
     }
 
-    /// Since when a job that was submitted at this time stands in the queue: before all that stand
-    /// there for a shorter time.
+    /// The time from which a job that was submitted at this time counts as waiting. The job is
+    /// before all jobs with a later time.
     ///
     /// ```
     /// use meshalloc::Class;

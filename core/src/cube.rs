@@ -1,9 +1,9 @@
 //! The k-ary n-cube: [`Cube`].
 //!
 //! The address of a node has n digits in radix k, `A[n-1] ... A[1] A[0]`. The number of the node is
-//! the value of its address. Along each dimension the k nodes form a ring. A subcube takes some
-//! consecutive nodes in each dimension: its *extent*, from a start position on. Position 0 follows
-//! position k - 1.
+//! the value of its address. Along each dimension the k nodes form a ring. A subcube takes
+//! consecutive nodes in each dimension, from a start position on; their number is its *extent*.
+//! Position 0 follows position k - 1.
 //!
 //! ```text
 //!   4-ary 2-cube, A[0] to the right, A[1] upwards     The subcube with the start (1, 3) and the

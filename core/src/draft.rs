@@ -10,7 +10,7 @@ use crate::pool::{BlockPool, Chain, Link, NONE};
 #[derive(Debug)]
 pub struct Draft<'a, 'm> {
     pool: &'a mut BlockPool<'m>,
-    /// The pauses of the search, and the machine's occupancy, which they show.
+    /// The pauses of the search, and the machine's occupancy, which queries see during a pause.
     pause: Option<(&'a Pause<'a, 'm>, &'a Occupancy<'m>)>,
     chain: Chain,
     last: Link,
@@ -70,11 +70,12 @@ impl<'a, 'm> Draft<'a, 'm> {
     ///
     /// # Errors
     ///
-    /// `Fragmented` if it has not, `TableFull` if there was no room for all of them. The room is
-    /// then free again.
+    /// `Fragmented` if the strategy has not found all, `TableFull` if there was no room for all
+    /// blocks. The room is then free again.
     #[inline]
     pub(crate) fn finish(&mut self, found: bool) -> Result<Chain, Refusal> {
-        // By reference: a copy reads bytes just written in larger pieces, for which a CPU waits.
+        // By reference: a copy would read bytes that were just written in larger pieces, and a CPU
+        // waits for that.
         let chain = core::mem::replace(&mut self.chain, Chain::EMPTY);
         if found && !self.overflow {
             return Ok(chain);
@@ -87,7 +88,7 @@ impl<'a, 'm> Draft<'a, 'm> {
         })
     }
 
-    /// Gives back the room.
+    /// Gives back the room of the blocks.
     pub(crate) fn discard(self) {
         self.pool.free(self.chain);
     }

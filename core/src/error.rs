@@ -9,10 +9,10 @@ use crate::node::NodeId;
 use crate::texts::texts;
 use crate::wire::wire;
 
-/// The most nearest shapes that a refusal names.
+/// The maximum number of nearest shapes that a refusal names.
 pub const NEAREST_MAX: usize = 2;
 
-/// Defines [`Refusal`]: each with its name in machine-readable output and its text.
+/// Defines [`Refusal`]: each refusal has its name in machine-readable output and its text.
 macro_rules! refusals {
     ($($(#[$meta:meta])* $refusal:ident = $name:literal, $text:literal;)*) => {
         wire! {
@@ -84,8 +84,8 @@ refusals! {
     /// Enough processors are free, but no place has the rings that the request demands.
     RingBusy = "ring-busy",
         "enough free processors, but no free place with the rings that it demands";
-    /// Enough processors are free and slices of the gang have places, but there are none for all of
-    /// them at once.
+    /// Enough processors are free, and slices of the gang have places, but all slices at once have
+    /// none.
     GangIncomplete = "gang-incomplete",
         "enough free processors, but no places for all slices of the gang at once";
     /// Enough processors are free. The search found no place, or none for all slices of a gang, and
@@ -118,7 +118,7 @@ impl core::error::Error for Refusal {}
 pub enum AllocateError {
     /// The request was refused.
     Refused(Refusal),
-    /// The strategy is wrong: it proposed what it may not.
+    /// The strategy is wrong: it made an illegal proposal.
     Illegal(IllegalProposal),
 }
 
@@ -155,7 +155,7 @@ pub enum PlaceError {
         /// The place of the block.
         at: u32,
     },
-    /// A block has a processor that an earlier one has.
+    /// A block shares a processor with an earlier block.
     Overlapping {
         /// The place of the block.
         at: u32,
@@ -209,7 +209,7 @@ pub enum IllegalProposal {
         /// The block.
         block: Block,
     },
-    /// A block has a processor that an earlier one has.
+    /// A block shares a processor with an earlier block.
     Overlapping {
         /// The place of the block.
         at: u32,

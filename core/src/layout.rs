@@ -157,8 +157,8 @@ impl Layout {
     ///   z: 0, 1      the pattern at bit 0 and at bit 16        of three dimensions
     /// ```
     ///
-    /// If the block is full in all of these dimensions, its nodes are runs, and whole runs are
-    /// visited instead. A torus 4 x 4 x 4, extent (4, 4, 2), has one run of 32 bits.
+    /// If the block is full in all of these dimensions, its nodes form runs, and the function
+    /// visits whole runs instead. A torus 4 x 4 x 4, extent (4, 4, 2), has one run of 32 bits.
     // One copy for all callers: the function is long, and a call of `visit` for each word is cheap.
     fn words_of_row(&self, block: Block, visit: &mut Visit<'_>) -> bool {
         let mut reaches = [Reach::default(); DIMENSIONS_MAX];

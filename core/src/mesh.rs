@@ -35,8 +35,7 @@ impl Coord {
         Coord { x, y }
     }
 
-    /// The node of the lowest of these bits, which are those of word `at` of a mesh with rows of
-    /// `stride` words.
+    /// The node of the lowest of these bits in word `at` of a mesh with rows of `stride` words.
     #[inline]
     pub(crate) const fn of_lowest(bits: Word, at: usize, stride: usize) -> Self {
         let x = (at % stride) as u32 * WORD_BITS + bits.trailing_zeros();
@@ -69,7 +68,8 @@ impl Sides {
         Sides { w, h }
     }
 
-    /// The sides of a grid along its first two dimensions: all of a two-dimensional mesh.
+    /// The sides of a grid along its first two dimensions. A two-dimensional mesh has no other
+    /// sides.
     #[inline]
     pub(crate) const fn of_plane(grid: &Grid) -> Self {
         Sides::new(grid.side(0), grid.side(1))
@@ -114,7 +114,7 @@ impl fmt::Display for Sides {
 
 /// A rectangle of processors: a base node (lower left) and side lengths of at least 1.
 ///
-/// Along each dimension base and side add up to at most 65,535. If they do not, the results of the
+/// Along each dimension base and side add up to at most 65,535. Otherwise the results of the
 /// methods are meaningless, and the methods panic where the build checks overflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -126,8 +126,8 @@ pub struct Submesh {
 }
 
 impl Submesh {
-    /// The filling of unused memory: no processor. It has no upper right corner, so it cannot be
-    /// displayed.
+    /// The filling of unused memory: no processor. This submesh has no upper right corner, so it
+    /// cannot be displayed.
     pub const EMPTY: Submesh = Submesh::new(0, 0, 0, 0);
 
     /// The submesh with the base node `<x, y>` and the sides `w` by `h`.
@@ -260,7 +260,7 @@ impl From<Submesh> for Block {
     }
 }
 
-/// A block is no submesh.
+/// Why a block is not a submesh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]

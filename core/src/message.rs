@@ -38,9 +38,9 @@ wire! {
         /// A new job, which runs at once or waits. Answered by [`Outcome::Done`]; an [`Event`]
         /// reports the grant.
         Submit {
-            /// The job's name, unused at the moment.
+            /// The job's name. No other job has it at the moment.
             job: JobId,
-            /// What it asks for.
+            /// The request of the job.
             request: Request,
             /// The duration of its lease, in ticks; see [`Change::Lease`].
             lease: Option<NonZeroU64>,
@@ -79,25 +79,27 @@ wire! {
         /// Forgets all jobs, faults and statistics, keeps the configuration. Answered by
         /// [`Outcome::Done`].
         Reset,
-        /// The job, which runs and holds faulty processors, gets other ones, a gang for all of its
-        /// slices at once. It gives all that it held back, and an [`Event`] reports the grant of
-        /// those that it holds from then on. The event's number tells this grant from the earlier
-        /// one, whose event is gone. Where the parts of a slice lie in cubes of their own, working
-        /// parts stay as they are, if there are other cubes for the others. Block i of the new ones
-        /// takes the place of block i of the old ones, if there are as many. Answered by
-        /// [`Outcome::Done`]. If there is no place, it is refused, and nothing changes.
+        /// The job, which runs and holds faulty processors, gets other processors; a gang gets
+        /// other ones for all of its slices at once. The job gives back all that it held, and an
+        /// [`Event`] reports the grant of the processors that it holds from then on. The event's
+        /// number tells this grant from the earlier one, whose event is gone. If the parts of a
+        /// slice lie in cubes of their own, working parts stay as they are, if there are other
+        /// cubes for the other parts. New block i takes the place of old block i, if there are as
+        /// many new blocks as old ones. Answered by [`Outcome::Done`]. If there is no place, the
+        /// change is refused, and nothing changes.
         #[cfg(feature = "replace")]
         Replace {
             /// The job's name.
             job: JobId,
         },
-        /// The job, which waits, is granted processors as if the victims held none, and these wait
-        /// again: each goes to its place in the queue, also a job that never waits, with its
-        /// counts and its lease, which runs on. The job may take processors that are reserved for
-        /// others, and passes the jobs before it in the queue; with no victims that is all.
-        /// An [`Event`] reports each victim, then one the grant. Answered by [`Outcome::Done`]. If
-        /// there is no place, or a victim does not run, may not be preempted or has no lower
-        /// priority than the job, it is refused, and nothing changes.
+        /// The job, which waits, is granted processors as if the victims held none. The victims
+        /// wait again, even those that were submitted as jobs that never wait. Each victim goes to
+        /// its place in the queue with its counts and its lease, which runs on. The job may take
+        /// processors that are reserved for others, and passes the jobs before it in the queue.
+        /// With no victims, this is all that happens. An [`Event`] reports each victim, then one
+        /// the grant. Answered by [`Outcome::Done`]. If there is no place, or a victim does not
+        /// run, may not be preempted or has no lower priority than the job, the change is refused,
+        /// and nothing changes.
         #[cfg(feature = "preemption")]
         Preempt {
             /// The job's name.
@@ -132,9 +134,9 @@ wire! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     #[non_exhaustive]
     pub enum Outcome {
-        /// What was asked for.
+        /// The change was carried out.
         Done,
-        /// The job is gone.
+        /// The job was released, or no longer waits.
         Released {
             /// The processors it held, 0 if it waited.
             processors: u32,
@@ -163,7 +165,7 @@ wire! {
         },
         /// Lists the jobs.
         Jobs {
-            /// Only those that hold processors of this block.
+            /// If there is a block, only the jobs that hold processors of this block.
             on: Option<Block>,
             /// 0 at first, then the `next` of the last answer.
             from: u32,
@@ -239,20 +241,20 @@ wire! {
         Granted {
             /// The number of attempts to place it.
             attempts: u32,
-            /// How many attempts failed although at least as many processors were free as it
-            /// requests: the allocation misses. The attempt that succeeded was valid too, so
-            /// `misses + 1` were.
+            /// How many attempts failed although at least as many processors were free as the job
+            /// requests: the allocation misses. The attempt that succeeded was valid too, so there
+            /// were `misses + 1` valid attempts.
             misses: u32,
             /// The number of blocks it holds.
             blocks_total: u32,
-            /// The first of them. [`Query::Blocks`] reads the others.
+            /// The first of these blocks. [`Query::Blocks`] reads the others.
             block: Block,
         },
-        /// Its lease ended, and the job was released. It may have waited: then it held 0
+        /// The job's lease ended, and the job was released. If the job waited, it held 0
         /// processors.
         LeaseEnded,
-        /// Another job took its processors, and it waits again (`Change::Preempt`). If it was
-        /// granted again since, a later event says so.
+        /// Another job took the job's processors, and the job waits again (`Change::Preempt`). If
+        /// the job was granted again since, a later event says so.
         #[cfg(feature = "preemption")]
         Preempted {
             /// The other job.
@@ -260,14 +262,14 @@ wire! {
         },
     }
 
-    /// What the controller serves, and how.
+    /// The machine that a controller serves, and how it serves it.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Configuration {
         /// The machine.
         pub machine: Grid,
-        /// Where jobs are placed.
+        /// The strategy, which decides where jobs are placed.
         pub strategy: StrategyKind,
-        /// Which job may try.
+        /// The scheduler, which decides which job may try.
         pub scheduler: SchedulerKind,
     }
 
@@ -276,7 +278,7 @@ wire! {
     pub struct BlockList {
         /// The job.
         pub job: JobId,
-        /// When it was granted. It tells the job from a later one of the same name.
+        /// When the job was granted. The time tells the job from a later one of the same name.
         pub granted_at: Ticks,
         /// The number of blocks it holds.
         pub total: u32,
@@ -286,7 +288,7 @@ wire! {
         pub blocks: Vec<Block, BLOCKS_MAX>,
     }
 
-    /// What a controller has room for.
+    /// The numbers of words, jobs and blocks that a controller has room for.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Capacity {
         /// Words of occupancy.
@@ -307,7 +309,8 @@ wire! {
     pub struct SliceReport {
         /// The job.
         pub job: JobId,
-        /// The shape it asked for; if it named a number of processors, the one it was given.
+        /// The shape that the job asked for; if it named a number of processors, the shape that it
+        /// was given.
         pub shape: Shape,
         /// The sides of the slice by dimension.
         pub sides: Shape,
@@ -317,21 +320,22 @@ wire! {
         pub rings: u8,
     }
 
-    /// What could be placed now. `neighbor` names the rectangle with which its search begins.
+    /// The largest slice and the largest box that could be placed now. For `neighbor`, the slice is
+    /// the rectangle with which its search begins.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct LargestReport {
         /// The processors of the largest legal slice that the strategy could place. 0 if there is
-        /// none; also on a machine of more than four dimensions, unless the jobs of the strategy
-        /// hold processors anywhere.
+        /// no such slice. Also 0 on a machine of more than four dimensions, unless the jobs of the
+        /// strategy hold processors anywhere.
         pub processors: u32,
         /// The most compact shape of that slice. `None` for a strategy whose jobs have no shape.
         pub shape: Option<Shape>,
-        /// The largest box of free processors, the first of these. `None` if none is free, or the
-        /// machine has more than four dimensions.
+        /// The largest box of free processors; ties: the first. `None` if no processor is free, or
+        /// the machine has more than four dimensions.
         pub block: Option<Block>,
     }
 
-    /// Where a job is in its life.
+    /// Whether a job waits or runs.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum JobState {
         /// The job waits.
@@ -341,7 +345,7 @@ wire! {
         },
         /// The job holds processors.
         Running {
-            /// How many.
+            /// The number of processors that the job holds.
             processors: u32,
         },
     }
@@ -349,7 +353,7 @@ wire! {
     /// About one job.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct JobReport {
-        /// Its name.
+        /// The job's name.
         pub job: JobId,
         /// What it asked for.
         pub request: Request,
@@ -361,14 +365,14 @@ wire! {
         pub blocks: u32,
     }
 
-    /// What the processors of a block were when their state was set.
+    /// The effect of setting the state of a block's processors.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct FaultReport {
         /// The processors that were in the other state before.
         pub changed: u32,
         /// The jobs that held processors of the block, and keep running.
         pub jobs: u32,
-        /// The job among these that was granted first; [`Query::Jobs`] names all.
+        /// The job among these that was granted first; [`Query::Jobs`] names all of them.
         pub first: Option<JobId>,
     }
 
@@ -377,7 +381,7 @@ wire! {
     pub struct JobList {
         /// Jobs, each with the number of processors that it holds: 0 while it waits.
         pub jobs: Vec<(JobId, u32), LIST_JOBS_MAX>,
-        /// What to ask for next; `None` at the end.
+        /// The `from` of the next query; `None` at the end.
         pub next: Option<u32>,
     }
 
@@ -389,9 +393,9 @@ wire! {
         pub from: NodeId,
         /// The number of processors of the whole machine.
         pub nodes: u32,
-        /// The bits; those past the last processor are 0.
+        /// The bits. Bits past the last processor are 0.
         pub busy: Vec<u8, OCCUPANCY_BYTES_MAX>,
-        /// In the same order, 1 = faulty or absent.
+        /// Bits in the same order: 1 = faulty or absent.
         pub faulty: Vec<u8, OCCUPANCY_BYTES_MAX>,
     }
 
@@ -408,7 +412,7 @@ wire! {
         pub waiting: u32,
         /// Jobs that run.
         pub running: u32,
-        /// What has happened so far.
+        /// The counts so far.
         pub counts: Counts,
     }
 
@@ -431,8 +435,8 @@ wire! {
         pub misses: u64,
         /// Leases that have ended. Only the latest
         /// [`LEASES_ENDED_MAX`](crate::jobs::LEASES_ENDED_MAX) are reported as events, fewer if
-        /// jobs were preempted: a reader that has seen fewer has missed the others. 0 in a build
-        /// without leases.
+        /// jobs were preempted. A reader that has seen fewer events than this count has missed the
+        /// others. 0 in a build without leases.
         pub lease_ends: u64,
     }
 }

@@ -23,7 +23,7 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// What any storage has.
+    /// The least that any storage has.
     const LEAST: Needs = Needs {
         words: 1,
         scratch: 0,
@@ -31,8 +31,9 @@ impl Needs {
         list: 0,
     };
 
-    /// What this strategy needs on this machine for this number of jobs, waiting and running
-    /// together. For an allocator alone it is the number of allocations that are held at a time.
+    /// The memory that this strategy needs on this machine for this number of jobs, waiting and
+    /// running together. For an allocator alone, `jobs` is the number of allocations that are held
+    /// at a time.
     ///
     /// ```
     /// use meshalloc::storage::Needs;
@@ -82,8 +83,8 @@ impl Needs {
         most
     }
 
-    /// Enough for each strategy of this build, with the parameters that its name alone stands for,
-    /// on those of the machines that it serves.
+    /// Enough for each strategy of this build on those of the machines that it serves. The
+    /// strategies have their default parameters.
     pub const fn of_build(mut machines: &[Grid], jobs: usize) -> Needs {
         let mut most = Needs::LEAST;
         while let [machine, others @ ..] = machines {
@@ -123,7 +124,8 @@ impl Needs {
         }
     }
 
-    /// Enough for any of these strategies on this machine; for [`storage!`](crate::storage!).
+    /// Enough for any of these strategies on this machine. This is for
+    /// [`storage!`](crate::storage!).
     ///
     /// # Panics
     ///
@@ -171,7 +173,7 @@ impl Needs {
 
     /// The bytes of a [`Storage`](crate::Storage) of these capacities for this number of jobs, for
     /// programs in other languages that provide the memory. Its alignment is [`Needs::ALIGN`].
-    /// `usize::MAX` if they are more than can be addressed.
+    /// `usize::MAX` if more bytes are needed than can be addressed.
     ///
     /// ```
     /// use meshalloc::storage::Needs;
@@ -192,7 +194,7 @@ impl Needs {
         self.padded(self.blocks.saturating_mul(size_of::<u32>()))
     }
 
-    /// The bytes of what an allocator needs and of a table, padded to the alignment.
+    /// The bytes of an allocator's memory and of a table, padded to the alignment.
     const fn padded(&self, table: usize) -> usize {
         const fn up(bytes: usize, to: usize) -> usize {
             match bytes.checked_next_multiple_of(to) {

@@ -168,8 +168,8 @@ impl Notations {
         }
     }
 
-    /// Skips the notations that share the leftmost `stars` `*` with the latest one, up to the first
-    /// notation that does not.
+    /// Skips the notations that share the leftmost `stars` `*` with the latest one. The next
+    /// notation is the first that does not share them.
     pub(crate) fn leave_out(&mut self, stars: usize) {
         if stars <= self.depth {
             self.depth = stars;

@@ -24,10 +24,10 @@ pub(crate) use pending::PENDING_MAX;
 /// # Deferred marking
 ///
 /// A job that holds a quarter of a large mesh covers a thousand words. Two kinds of strategies
-/// rarely read them: one that keeps its own list, and one that compares the sides of blocks while
-/// there are few. For these strategies a new block becomes *pending* and the bitmap stays as it is.
-/// Most blocks are given back before they are marked. All pending blocks are marked when there is
-/// no room for another one, and before a search that reads the bitmap.
+/// rarely read these words: a strategy that keeps its own list, and a strategy that compares the
+/// sides of blocks while there are few. For these strategies a new block becomes *pending* and the
+/// bitmap stays as it is. Most blocks are given back before they are marked. All pending blocks are
+/// marked when there is no room for another one, and before a search that reads the bitmap.
 #[derive(Debug)]
 pub struct Occupancy<'m> {
     /// The words in use; the slices may be longer.
@@ -60,11 +60,12 @@ impl<'m> Occupancy<'m> {
         grid.rows() as usize * words_for(grid.row_len())
     }
 
-    /// An occupancy of this machine, which says nothing before [`Occupancy::clear`]; `faulty` is as
-    /// long as `busy`, and `releases` says how often processors have become free so far.
+    /// An occupancy of this machine. Its contents are meaningless before [`Occupancy::clear`].
+    /// `faulty` is as long as `busy`, and `releases` says how often processors have become free so
+    /// far.
     ///
-    /// If `releases` is `None`, this is a supposed occupancy (`supposed.rs`): it says nothing
-    /// before [`Occupancy::copy_of`] and needs no `faulty`.
+    /// If `releases` is `None`, this is a supposed occupancy (`supposed.rs`): its contents are
+    /// meaningless before [`Occupancy::copy_of`], and it needs no `faulty`.
     pub(crate) fn new(
         grid: Grid,
         busy: &'m mut [Word],
@@ -84,7 +85,8 @@ impl<'m> Occupancy<'m> {
         }
     }
 
-    /// Marks all processors of the block as busy, free or not. Only where nothing is pending.
+    /// Marks all processors of the block as busy, whether they were free or not. Nothing may be
+    /// pending.
     pub(crate) fn occupy(&mut self, block: Block) {
         let mut taken = 0;
         let words = self.words();
@@ -276,7 +278,7 @@ impl<'m> Occupancy<'m> {
     }
 
     /// The number of the word among those of [`Occupancy::busy_rows`] in which a processor has its
-    /// bit, and the bit. `None` for one outside the machine.
+    /// bit, and the bit. `None` for a processor outside the machine.
     pub(crate) fn place(&self, node: NodeId) -> Option<(usize, Word)> {
         let grid = self.grid();
         if node.0 >= grid.nodes() {
@@ -405,8 +407,8 @@ impl<'m> Occupancy<'m> {
 
     /// Marks the processors of a block as working. Returns how many of them were faulty before.
     ///
-    /// In `held` at least the processors of the block that jobs hold are busy; those stay busy
-    /// here.
+    /// In `held`, at least the processors of the block that jobs hold are busy. Processors that are
+    /// busy in `held` stay busy here.
     pub(crate) fn clear_faulty(&mut self, block: Block, held: &Occupancy<'_>) -> u32 {
         self.settle();
         let words = self.words();
@@ -470,7 +472,8 @@ fn free_all_but(faulty: &[Word], busy: &mut [Word], layout: &Layout, block: Bloc
     layout.words(block, |word, bits| {
         let bad = bits & faulty[word];
         busy[word] &= !bits | bad;
-        // Without an instruction for it, counting bits takes longer than the rest.
+        // On a target without an instruction for counting bits, the count takes longer than the
+        // rest.
         if bad != 0 {
             faults += bad.count_ones();
         }

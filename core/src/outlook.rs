@@ -18,7 +18,7 @@ pub struct Outlook<'a, 'm> {
     placing: Option<Placing<'a, 'm>>,
 }
 
-/// Every block that a job holds, or that is held at all where there are no jobs.
+/// Every block that a job holds; in an allocator without jobs, every held block.
 pub(crate) fn held_by<'p, 'j, 'm>(
     pool: &'p BlockPool<'m>,
     jobs: Option<&'j JobTable<'m>>,
@@ -43,7 +43,7 @@ pub(crate) struct Placing<'a, 'm> {
     pub(crate) jobs: &'a JobTable<'m>,
     pub(crate) job: Slot,
     pub(crate) now: Ticks,
-    /// Reservations that start before this time are withheld; 0 if none is.
+    /// Reservations that start before this time are withheld; 0 if no reservation is.
     pub(crate) withheld_before: Ticks,
 }
 
@@ -52,8 +52,8 @@ pub(crate) struct Placing<'a, 'm> {
 pub struct HeldBlock {
     /// The block.
     pub block: Block,
-    /// The expected end of the job that holds it or has it reserved, at least the present. `None`
-    /// without an estimate.
+    /// The expected end of the job that holds the block or has it reserved, not before the present.
+    /// `None` without an estimate.
     pub ends: Option<Ticks>,
 }
 
@@ -80,10 +80,10 @@ impl<'a, 'm> Outlook<'a, 'm> {
         self.placing.map_or(0, |placing| placing.now)
     }
 
-    /// First the blocks of running jobs, in the order of their grants. An allocator without jobs
-    /// lists its held blocks in no particular order. Then the blocks that the job has to avoid
-    /// because they are reserved for other jobs, in the order of the queue. Running jobs may hold
-    /// parts of these.
+    /// The blocks that the job cannot have. First come the blocks of running jobs, in the order of
+    /// their grants. An allocator without jobs lists its held blocks in no particular order. Then
+    /// come the blocks that the job has to avoid because they are reserved for other jobs, in the
+    /// order of the queue. Running jobs may hold parts of these reserved blocks.
     pub fn held(&self) -> impl Iterator<Item = HeldBlock> + use<'a, 'm> {
         let (pool, placing) = (self.pool, self.placing);
         let of_jobs = placing.into_iter().flat_map(move |placing| {

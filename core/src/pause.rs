@@ -12,8 +12,8 @@
 //!                                         look at the line, answer queries
 //! ```
 //!
-//! The work goes on when the function returns. Its state stays on the stack, so decisions are those
-//! of work without pauses.
+//! The work goes on when the function returns. Its state stays on the stack, so decisions are the
+//! same as without pauses.
 
 use core::fmt;
 
@@ -22,8 +22,8 @@ use crate::occupancy::Occupancy;
 use crate::pool::BlockPool;
 use crate::view::{Status, View};
 
-/// Two functions of the caller of long work: one that says whether a pause is due, and one for the
-/// pauses.
+/// Two functions that the caller of long work provides: one says whether a pause is due, the other
+/// runs during pauses.
 ///
 /// Strategies and schedulers whose attempts may take long turn on the feature `pauses`. Without it
 /// the functions are never called.
@@ -78,7 +78,7 @@ impl<'a> Pauses<'a> {
         Pauses::new(&|| false, &|_| ())
     }
 
-    /// Work polls, also that outside the controller.
+    /// A poll, for work inside and outside the controller.
     pub fn poll<'v, 'm: 'v>(&self, view: impl FnOnce() -> View<'v, 'm>) {
         if (self.is_due)() {
             (self.on_pause)(&view());
@@ -92,8 +92,8 @@ impl fmt::Debug for Pauses<'_> {
     }
 }
 
-/// The pauses of one step of a controller, and what its pauses show of jobs and status. Occupancy
-/// and blocks are named at each point, since they change in between.
+/// The pauses of one step of a controller, and the jobs and status that queries see during a pause.
+/// Occupancy and blocks are passed at each poll, since they change between polls.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pause<'a, 'm> {
     pauses: &'a Pauses<'a>,
@@ -102,7 +102,8 @@ pub(crate) struct Pause<'a, 'm> {
 }
 
 impl<'a, 'm> Pause<'a, 'm> {
-    /// For a part of the step that does not change the jobs; `None` if there are no pauses.
+    /// The pauses of a part of the step that does not change the jobs; `None` if there are no
+    /// pauses.
     #[inline]
     pub(crate) fn with_jobs(
         pauses: Option<(&'a Pauses<'a>, Status<'a>)>,
@@ -116,7 +117,7 @@ impl<'a, 'm> Pause<'a, 'm> {
         })
     }
 
-    /// Pauses if one is due, if there are pauses.
+    /// Pauses if there are pauses and one is due.
     #[inline]
     pub(crate) fn poll(pause: Option<&Self>, occupancy: &Occupancy<'m>, pool: &BlockPool<'m>) {
         if Pauses::BUILT

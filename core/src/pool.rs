@@ -10,7 +10,7 @@
 use crate::checkpoint::{RestoreError, consistent};
 use crate::grid::Block;
 
-/// An index into a table. Half as wide on the board, whose tables are small.
+/// An index into a table. The type is half as wide on the board, whose tables are small.
 #[cfg(target_pointer_width = "64")]
 pub(crate) type Link = u32;
 /// An index into a table.
@@ -20,8 +20,8 @@ pub(crate) type Link = u16;
 /// No index.
 pub(crate) const NONE: Link = Link::MAX;
 
-/// How many of this many cells a pool uses, where `none` is the link that names no cell: links name
-/// no more.
+/// How many of this many cells a pool uses, where `none` is the link that names no cell. Links
+/// cannot name more cells.
 pub(crate) fn cells_in_use(cells: usize, none: usize) -> usize {
     cells.min(none)
 }
@@ -29,7 +29,7 @@ pub(crate) fn cells_in_use(cells: usize, none: usize) -> usize {
 /// One cell of the pool.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockCell {
-    /// Invariant: none exactly if the cell has been given back.
+    /// Invariant: `Block::NONE` exactly if the cell has been given back.
     block: Block,
     next: Link,
 }
@@ -48,9 +48,9 @@ type Links = u64;
 #[cfg(not(target_pointer_width = "64"))]
 type Links = u32;
 
-/// A list of blocks in the pool: the first cell and, in the low half, the number of blocks. It is
-/// one number, so that it is kept in a register and goes through memory as a whole. A value that is
-/// written in parts and read as a whole stalls the processor.
+/// A list of blocks in the pool: the first cell and, in the low half, the number of blocks. The
+/// chain is one number, so that it is kept in a register and goes through memory as a whole. A
+/// value that is written in parts and read as a whole stalls the processor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chain(Links);
 
@@ -79,7 +79,7 @@ impl Chain {
         self.0 as Link as u32
     }
 
-    /// The chain as two links. These fit where one number of the same size would have to be
+    /// The chain as two links. Two links fit where one number of the same size would have to be
     /// aligned.
     pub(crate) const fn links(self) -> [Link; 2] {
         [self.head(), self.0 as Link]
@@ -93,8 +93,8 @@ impl Chain {
 /// All blocks of all allocations.
 ///
 /// Blocks of jobs are disjoint and hold at least one processor each, so as many cells as the
-/// machine has processors are always enough for them; a contiguous strategy needs one for each job
-/// ([`Needs::blocks`](crate::storage::Needs::blocks)). Blocks that are reserved take cells that are
+/// machine has processors are always enough for jobs; a contiguous strategy needs one cell for each
+/// job ([`Needs::blocks`](crate::storage::Needs::blocks)). Reserved blocks take the cells that are
 /// left.
 #[derive(Debug)]
 pub(crate) struct BlockPool<'m> {
@@ -103,8 +103,8 @@ pub(crate) struct BlockPool<'m> {
     free: Link,
     /// Cells from here on have never been used.
     fresh: usize,
-    /// Cells from here on are not used: as many as the machine has processors are, so that a
-    /// larger memory changes no decision.
+    /// Cells from here on are not used. At most as many cells as the machine has processors are
+    /// used, so that a larger memory changes no decision.
     limit: usize,
     /// The blocks of all reservations, one after the other.
     reserved: Chain,
@@ -264,8 +264,8 @@ impl<'m> BlockPool<'m> {
         used.filter(|block| !block.is_none())
     }
 
-    /// Asserts that this many cells are in use by jobs and every other one is free, but for
-    /// reservations.
+    /// Asserts that jobs use this many cells, and that every other cell is free or has a reserved
+    /// block.
     pub(crate) fn check_invariants(&self, held: u32) {
         let used = held + self.reserved.len();
         let mut free = 0;
@@ -351,15 +351,15 @@ impl BlockPool<'_> {
         Ok(link)
     }
 
-    /// Whether each used cell is one of these many that were restored.
+    /// Whether each used cell was restored, where this many cells were.
     pub(crate) const fn is_restored(&self, cells: u32) -> bool {
         self.fresh == cells as usize
     }
 }
 
-/// Blocks that are reserved. They are kept together: they go all at once.
+/// Blocks that are reserved. They are kept in one chain, since all of them are removed at once.
 impl BlockPool<'_> {
-    /// Keeps a chain that belongs to no job for a reservation.
+    /// Keeps a chain, which belongs to no job, for a reservation.
     pub(crate) fn reserve(&mut self, chain: Chain) {
         let mut last = chain.head();
         if last == NONE {
@@ -383,7 +383,7 @@ impl BlockPool<'_> {
         self.reserved.len()
     }
 
-    /// Nothing is reserved any more.
+    /// Removes all reserved blocks.
     pub(crate) fn cancel_reserved(&mut self) {
         let reserved = core::mem::replace(&mut self.reserved, Chain::EMPTY);
         self.free(reserved);

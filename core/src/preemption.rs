@@ -3,18 +3,18 @@
 use crate::job_id::JobId;
 use crate::wire::wire;
 
-/// The most jobs that one other can preempt: so many that the message is no longer than that of the
-/// longest submission.
+/// The maximum number of jobs that one job can preempt. With it, the message is no longer than that
+/// of the longest submission.
 pub const VICTIMS_MAX: usize = 8;
 
 wire! {
-    /// The jobs whose processors another one takes (`Change::Preempt`), at most [`VICTIMS_MAX`].
+    /// The jobs whose processors another job takes (`Change::Preempt`), at most [`VICTIMS_MAX`].
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct Victims([Option<JobId>; VICTIMS_MAX]);
 }
 
 impl Victims {
-    /// These jobs; `None` if they are more than [`VICTIMS_MAX`].
+    /// Makes victims of these jobs; `None` for more than [`VICTIMS_MAX`] jobs.
     ///
     /// ```
     /// use meshalloc::{JobId, Victims};

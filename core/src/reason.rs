@@ -5,7 +5,7 @@ use crate::job_id::JobId;
 use crate::request::{Flags, Request};
 use crate::wire::wire;
 
-/// Defines [`Reason`]: each with its name in files.
+/// Defines [`Reason`]: each reason has its name in files.
 macro_rules! reasons {
     ($($(#[$meta:meta])* $reason:ident = $name:literal;)*) => {
         wire! {
@@ -32,26 +32,27 @@ macro_rules! reasons {
 }
 
 reasons! {
-    /// It does not fit an empty machine whose processors all work: its shape is illegal or larger
-    /// than the machine, or no place has the rings that it demands. A controller refuses such a
-    /// request, so none of its jobs waits for this.
+    /// The job does not fit an empty machine whose processors all work: its shape is illegal or
+    /// larger than the machine, or no place has the rings that it demands. A controller refuses
+    /// such a request, so no job of a controller waits for this reason.
     NeverFits = "never-fits";
-    /// It does not fit as long as the faulty processors do not work, even when all other jobs have
+    /// The job does not fit before faulty processors are repaired, even when all other jobs have
     /// ended.
     Faults = "faults";
     /// The scheduler tries other jobs first.
     NotItsTurn = "not-its-turn";
     /// Fewer processors are free than it needs, or are faulty ones that it tolerates.
     TooFewFree = "too-few-free";
-    /// It would fit if it did not demand rings.
+    /// The job would fit if it did not demand rings.
     RingNotFree = "ring-not-free";
     /// Enough processors are free, and the strategy finds no place among them.
     Fragmented = "fragmented";
-    /// It fits, and would delay a job ahead of it that has a reservation.
+    /// The job fits, but would delay a job ahead of it that has a reservation.
     BehindReservation = "behind-reservation";
-    /// It fits, and the scheduler has not come to it yet: it does at the next arrival or departure.
+    /// The job fits, but the scheduler has not tried it yet. It will at the next arrival or
+    /// departure.
     Untried = "untried";
-    /// There is no room for its blocks, or the table of jobs had no room for the job yet.
+    /// There is no room for the job's blocks, or the table of jobs had no room for the job yet.
     TableFull = "table-full";
     /// Enough processors are free, and slices of the gang have places, but not all of them at once.
     GangIncomplete = "gang-incomplete";
@@ -80,12 +81,13 @@ wire! {
     }
 }
 
-/// What the rule asks about a waiting job, wherever the answers come from.
+/// The questions that the rule asks about a waiting job, wherever the answers come from.
 pub trait Waits {
-    /// Why it could not be granted on an empty machine whose processors all work.
+    /// Why the job could not be granted on an empty machine whose processors all work.
     fn never(&mut self) -> Option<Refusal>;
 
-    /// Whether it would fit if no other job ran. A search that is not completed counts as yes.
+    /// Whether the job would fit if no other job ran. If the search is not completed, the answer is
+    /// yes.
     fn fits_alone(&mut self) -> bool;
 
     /// How many waiting jobs all have to be granted before the scheduler tries this one
@@ -105,8 +107,8 @@ pub trait Waits {
 }
 
 impl Reason {
-    /// Why a job with this request waits. Only the first reason that holds is given: a job that is
-    /// larger than the machine is not said to wait for its turn.
+    /// Why a job with this request waits. Only the first reason that holds is given: for a job that
+    /// is larger than the machine, the reason is never that it waits for its turn.
     pub fn of(request: &Request, job: &mut impl Waits) -> Reason {
         if job.never().is_some() {
             return Reason::NeverFits;

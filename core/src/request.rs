@@ -33,9 +33,9 @@ bitflags::bitflags! {
         const NO_WAIT = 1;
         /// The extents keep their order: `(a, b)` never gets `b x a`.
         const FIXED_ORIENTATION = 1 << 1;
-        /// The request names a number of processors and no shape. It is given one of the shapes
-        /// that the machine has for this number, the most compact one that has a place. Strategies
-        /// whose jobs hold processors anywhere take the number as it is.
+        /// The request names a number of processors and no shape. The job gets one of the shapes
+        /// that the machine has for this number: the most compact shape that has a place.
+        /// Strategies whose jobs hold processors anywhere take the number as it is.
         ///
         /// On a machine of more than four dimensions there are no shapes for a number, and
         /// strategies that need one refuse the request
@@ -72,8 +72,8 @@ impl serde::Serialize for Flags {
 
 #[cfg(feature = "serde")]
 impl<'de> serde::Deserialize<'de> for Flags {
-    /// An unknown bit is an error, so that a flag which this version does not know is not ignored
-    /// silently.
+    /// An unknown bit is an error, so that this version does not silently ignore a flag that it
+    /// does not know.
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let bits = u8::deserialize(deserializer)?;
         Flags::from_bits(bits).ok_or_else(|| serde::de::Error::custom("unknown flag"))
@@ -90,9 +90,9 @@ impl defmt::Format for Flags {
 wire! {
     /// A request for processors.
     ///
-    /// It has a shape and the exact number of processors. [`Contiguity`](crate::Contiguity) says
-    /// whether a strategy gives a job exactly this number or the whole shape. A *gang* asks for
-    /// several slices of this shape and number.
+    /// A request has a shape and the exact number of processors. [`Contiguity`](crate::Contiguity)
+    /// says whether a strategy gives a job exactly this number or the whole shape. A *gang* asks
+    /// for several slices of this shape and number.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[cfg_attr(
         all(
@@ -107,9 +107,9 @@ wire! {
         /// The number of processors of a slice: 1 to the shape's area, or any number with
         /// [`Flags::CHIPS`].
         pub processors: u32,
-        /// How it may be served.
+        /// How the request may be served.
         pub flags: Flags,
-        /// How many slices it asks for, all or none; [`Slices::ONE`] unless it is a gang.
+        /// How many slices the request asks for, all or none; [`Slices::ONE`] unless it is a gang.
         #[cfg_attr(
             all(
                 feature = "serde",
@@ -118,7 +118,7 @@ wire! {
             serde(skip)
         )]
         pub slices: Slices,
-        /// How urgent it is; [`Class::DEFAULT`] unless it has a priority or is preemptible.
+        /// How urgent the job is; [`Class::DEFAULT`] unless it has a priority or is preemptible.
         #[cfg_attr(
             all(
                 feature = "serde",
@@ -277,18 +277,18 @@ impl Request {
         self.slices.get()
     }
 
-    /// Whether it asks for several slices.
+    /// Whether the request asks for several slices.
     #[inline]
     pub(crate) const fn is_gang(&self) -> bool {
         Slices::BUILT && self.slices() > 1
     }
 
-    /// The request for one of its slices.
+    /// The request for one slice of a gang.
     pub(crate) const fn one_slice(&self) -> Self {
         self.with_slices(Slices::ONE)
     }
 
-    /// The number of processors of all slices together; `u32::MAX` if it is larger.
+    /// The number of processors of all slices together, at most `u32::MAX`.
     #[inline]
     pub const fn total(&self) -> u32 {
         self.processors.saturating_mul(self.slices())
@@ -302,7 +302,7 @@ impl Request {
         Sides::new(w, h)
     }
 
-    /// Why it is refused if enough processors are free, but there is no place for it.
+    /// Why the request is refused if enough processors are free, but there is no place for it.
     pub(crate) const fn refusal_without_place(&self) -> crate::Refusal {
         use crate::Refusal;
 
@@ -313,7 +313,7 @@ impl Request {
         }
     }
 
-    /// Why it is refused if a search ended like this.
+    /// Why the request is refused if a search ended with this refusal.
     #[inline(always)]
     pub(crate) const fn refusal_of(&self, refusal: crate::Refusal) -> crate::Refusal {
         match refusal {

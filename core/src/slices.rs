@@ -35,13 +35,14 @@ impl Slices {
     /// The most slices of a request.
     pub const MOST: u32 = if Slices::BUILT { 1 << u16::BITS } else { 1 };
 
-    /// This number of slices; `None` for 0 and for more than [`Slices::MOST`].
+    /// Makes this number of slices; `None` for 0 and for more than [`Slices::MOST`].
     pub const fn new(slices: u32) -> Option<Slices> {
         if slices == 0 || slices > Slices::MOST {
             return None;
         }
         let mut number = Slices::ONE;
-        // Those after the first, so that unused memory, which is 0, has one.
+        // The slices after the first are stored, so that unused memory, which is 0, stands for one
+        // slice.
         if let Some(further) = number.0.first_mut() {
             *further = (slices - 1) as u16;
         }
@@ -57,9 +58,9 @@ impl Slices {
         }
     }
 
-    /// The blocks of one slice, numbered from 0, among those that a job holds. It holds its slices
-    /// one after the other, each with the same number of processors. Strategies whose slices differ
-    /// give jobs no shape; their blocks are not divided among slices.
+    /// The blocks of one slice, numbered from 0, among the blocks that a job holds. A job holds its
+    /// slices one after the other, each with the same number of processors. Strategies whose slices
+    /// differ give jobs no shape; their blocks are not divided among slices.
     pub fn blocks_of<B: Iterator<Item = Block> + Clone>(
         self,
         grid: &Grid,
@@ -78,8 +79,8 @@ impl Slices {
         })
     }
 
-    /// Takes the number of slices off the front of a text. Returns it with the rest; a text that
-    /// does not begin with one is that of one slice.
+    /// Takes the number of slices off the front of a text. Returns the slices and the rest of the
+    /// text. A text that does not begin with a number of slices names one slice.
     ///
     /// # Errors
     ///
@@ -104,7 +105,7 @@ impl Default for Slices {
     }
 }
 
-/// Writes the prefix of a shape: nothing for one slice.
+/// Writes the prefix of a shape; writes nothing for one slice.
 impl fmt::Display for Slices {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.get() {
@@ -114,7 +115,7 @@ impl fmt::Display for Slices {
     }
 }
 
-/// A text names 0 slices, or more than [`Slices::MOST`].
+/// The error for a text that names 0 slices, or more than [`Slices::MOST`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlicesError;
 

@@ -1,6 +1,6 @@
 //! Memory of a fixed capacity. [`Storage`] owns the memory of a controller, [`AllocatorStorage`]
 //! that of an allocator alone; [`Memory`] and [`AllocatorMemory`] lend it. [`Needs`] says how much
-//! is needed.
+//! memory a strategy needs.
 //!
 //! Const generics own the arrays. Everything else takes slices, so one copy of the code serves
 //! every capacity. The macro [`storage!`](crate::storage!) computes the capacities at compile time.
@@ -26,11 +26,11 @@ use crate::word::Word;
 #[derive(Debug)]
 pub struct Memory<'m> {
     pub(crate) processors: Processors<'m>,
-    /// Jobs, waiting and running together.
+    /// The slots of jobs, waiting and running together.
     pub(crate) slots: &'m mut [JobSlot],
-    /// From job names to slots: at least twice the slots.
+    /// The index from job names to slots: at least twice as many cells as slots.
     pub(crate) index: &'m mut [Link],
-    /// For the order of the running jobs: as many as there are slots.
+    /// Room for the order of the running jobs: as many cells as slots.
     pub(crate) order: &'m mut [Link],
 }
 
@@ -38,7 +38,7 @@ pub struct Memory<'m> {
 #[derive(Debug)]
 pub struct AllocatorMemory<'m> {
     pub(crate) processors: Processors<'m>,
-    /// As many as there are blocks; see [`Allocation`](crate::Allocation).
+    /// The tickets, as many as there are blocks; see [`Allocation`](crate::Allocation).
     pub(crate) tickets: &'m mut [u32],
 }
 
@@ -84,7 +84,8 @@ impl<'m> Memory<'m> {
 impl<'m> AllocatorMemory<'m> {
     /// The same memory for an allocator that serves only the machine of this description, and gives
     /// only the slices that are legal there. A strategy of your own
-    /// ([`Allocator::with_strategy`](crate::Allocator::with_strategy)) does not use it.
+    /// ([`Allocator::with_strategy`](crate::Allocator::with_strategy)) does not use the
+    /// description.
     #[must_use]
     pub const fn describing(mut self, description: &'m crate::Description) -> Self {
         self.processors.workspace.describe(description);
@@ -108,7 +109,7 @@ pub(crate) struct Processors<'m> {
 }
 
 impl Processors<'_> {
-    /// The words there are for each bitmap.
+    /// The number of words for each bitmap.
     pub(crate) fn words(&self) -> usize {
         let words = self.busy.len().min(self.faulty.len());
         words.min(self.supposed.len())
@@ -132,13 +133,14 @@ impl Processors<'_> {
 ///
 /// - The machine: `mesh` or `torus` and its sides, or `machine (EXPRESSION)` with a constant
 ///   `Result<Grid, GridError>`.
-/// - `strategies [NAME, ..]`, variants of [`StrategyKind`](crate::StrategyKind). One with
+/// - `strategies [NAME, ..]`, variants of [`StrategyKind`](crate::StrategyKind). A variant with
 ///   parameters is written with them: `Paging { order: PageOrder::Snake, exponent: 1 }`. The memory
 ///   serves any of them. For a [strategy of your own](crate::Allocator::with_strategy) the list is
 ///   empty.
 /// - `jobs N`, the jobs that wait or run at a time: the type is a [`Storage`]. Or `allocations N`,
 ///   the allocations that are held at a time: the type is an [`AllocatorStorage`]. Or `blocks N`,
-///   the blocks of all allocations together: the same, for strategies that hold several blocks.
+///   the blocks of all allocations together: the type is also an [`AllocatorStorage`], for
+///   strategies that hold several blocks.
 ///
 /// Where the memory has to serve several machines, a constant
 /// [`Needs`](crate::storage::Needs) takes the place of machine and strategies:
@@ -343,7 +345,7 @@ impl<const WORDS: usize, const SCRATCH: usize, const BLOCKS: usize, const LIST: 
     }
 }
 
-/// Owns what [`Processors`] lends: arrays, or on the heap vectors.
+/// Owns the memory that [`Processors`] lends: arrays, or vectors on the heap.
 #[derive(Debug)]
 struct Arrays<W, S, B, L> {
     busy: W,

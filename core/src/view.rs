@@ -1,4 +1,4 @@
-//! What a controller shows: [`View`] answers queries and reports events.
+//! A read-only view of a controller: [`View`] answers queries and reports events.
 
 use core::iter;
 
@@ -23,7 +23,7 @@ use crate::slices::Slices;
 use crate::strategy::kind::StrategyKind;
 use crate::word::WORD_BITS;
 
-/// What does not change during an attempt.
+/// The part of a view that does not change during an attempt.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Status<'a> {
     pub(crate) strategy: StrategyKind,
@@ -84,15 +84,15 @@ impl<'a, 'm> View<'a, 'm> {
     }
 
     /// The events after the one of this number, in order. A caller that remembers the number of the
-    /// last one it has read reads each exactly once.
+    /// last event that it has read reads each event exactly once.
     ///
-    /// A grant is there as long as its job runs. The latest
-    /// [`LEASES_ENDED_MAX`](crate::jobs::LEASES_ENDED_MAX) ends of leases are there, counted with
-    /// the preemptions of jobs.
+    /// A grant is reported as long as its job runs. The latest
+    /// [`LEASES_ENDED_MAX`](crate::jobs::LEASES_ENDED_MAX) of the ends of leases and the
+    /// preemptions of jobs are reported.
     ///
     /// # Time complexity
     ///
-    /// O(1) for each of them.
+    /// O(1) for each event.
     pub fn events_since(&self, number: u64) -> impl Iterator<Item = Event> + use<'a, 'm> {
         let pool = self.pool;
         let event = move |(number, job): (u64, &JobSlot)| {
@@ -120,16 +120,16 @@ impl<'a, 'm> View<'a, 'm> {
         })
     }
 
-    /// The blocks of a job, in the order in which the strategy named them. None while it waits, or
-    /// if there is no such job.
+    /// The blocks of a job, in the order in which the strategy named them. There are none while the
+    /// job waits, or if there is no such job.
     pub fn blocks(&self, job: JobId) -> impl Iterator<Item = Block> + Clone + use<'a, 'm> {
         let slot = self.jobs.find(job);
         let blocks = slot.map_or(Chain::EMPTY, |slot| self.jobs.get(slot).blocks());
         self.pool.iter(blocks)
     }
 
-    /// Answers a query. [`Query::Largest`] and `Query::Why` take searches, which
-    /// `Controller::answer` makes; here they are refused as busy.
+    /// Answers a query. [`Query::Largest`] and `Query::Why` need searches, which only
+    /// `Controller::answer` makes; this method refuses them as busy.
     ///
     /// # Errors
     ///
@@ -212,8 +212,8 @@ impl<'a, 'm> View<'a, 'm> {
         })
     }
 
-    /// The slice that a job holds, of a gang the first. O(blocks of the job) for each form in which
-    /// its request may be placed.
+    /// The slice that a job holds; for a gang, the first slice. O(blocks of the job) for each form
+    /// in which its request may be placed.
     ///
     /// # Errors
     ///
@@ -231,7 +231,8 @@ impl<'a, 'm> View<'a, 'm> {
         })
     }
 
-    /// The slice that a job holds, of a gang the first, with the place of each of its processors.
+    /// The slice that a job holds (for a gang, the first slice), with the place of each of its
+    /// processors.
     ///
     /// # Errors
     ///
@@ -248,7 +249,7 @@ impl<'a, 'm> View<'a, 'm> {
     ///
     /// # Errors
     ///
-    /// Those of [`View::slice_report`]; [`Error::NoSlice`] if it has fewer slices.
+    /// Those of [`View::slice_report`]; [`Error::NoSlice`] if the gang has fewer slices.
     pub fn slice_of_gang(&self, job: JobId, number: u32) -> Result<Slice, Error> {
         let (_, entry) = self.find(job)?;
         self.slice_in(entry, &self.blocks_of_slice(job, number))
@@ -365,7 +366,7 @@ impl<'a, 'm> View<'a, 'm> {
         }
     }
 
-    /// What there is room for.
+    /// The numbers of words, jobs and blocks that there is room for.
     pub fn capacity(&self) -> Capacity {
         Capacity {
             words: self.occupancy.capacity_words() as u32,
@@ -376,7 +377,7 @@ impl<'a, 'm> View<'a, 'm> {
         }
     }
 
-    /// What has happened so far.
+    /// The numbers of processors and jobs, and the counts so far.
     pub fn statistics(&self) -> Statistics {
         let absent = self.description().filter(|_| Description::BUILT);
         let absent = absent.map_or(0, Description::absent_processors);

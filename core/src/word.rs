@@ -26,8 +26,8 @@ pub(crate) type Wide = u64;
 /// The number of bits in a [`Word`].
 pub(crate) const WORD_BITS: u32 = Word::BITS;
 
-/// Whether this build has the long words of a host. Code that only makes hosts faster, or pays only
-/// on meshes that boards have no room for, is left out with short words, to save flash.
+/// Whether this build has the long words of a host. Builds with short words leave out code that
+/// only makes hosts faster, or that helps only on meshes too large for boards. This saves flash.
 pub(crate) const LONG_WORDS: bool = WORD_BITS == u64::BITS;
 
 /// The lowest 32 bits.
@@ -119,20 +119,20 @@ impl Span {
         mask
     }
 
-    /// The number of its bits that are set in the row.
+    /// The number of the span's bits that are set in the row.
     #[inline]
     pub(crate) fn count(self, row: &[Word]) -> u32 {
         let set = (self.first..=self.last).map(|word| (row[word] & self.mask(word)).count_ones());
         set.sum()
     }
 
-    /// Whether all of its bits are set in the row.
+    /// Whether all bits of the span are set in the row.
     #[inline]
     pub(crate) fn all(self, row: &[Word]) -> bool {
         (self.first..=self.last).all(|word| !row[word] & self.mask(word) == 0)
     }
 
-    /// Whether any of its bits is set in the row.
+    /// Whether any bit of the span is set in the row.
     #[inline]
     pub(crate) fn any(self, row: &[Word]) -> bool {
         (self.first..=self.last).any(|word| row[word] & self.mask(word) != 0)

@@ -1,12 +1,13 @@
-//! What the control processor needs of a board, and its main loop: [`Board`] and [`Processor`].
+//! The interface of a board to the control processor ([`Board`]), and the main loop
+//! ([`Processor`]).
 //!
 //! ```text
 //!   interrupt of the port ──bytes──▶ Serial ──▶ Processor: Server::receive_from, work ──▶ Serial
 //!   clock ──▶ milliseconds                        │ feeds the watchdog, lights the LED, sleeps
 //! ```
 //!
-//! `docs/porting.md` says how to write one. `src/bin/meshalloc-firmware/` has the image, which is
-//! the same for all boards, and in `boards/` a module for each of them.
+//! `docs/porting.md` says how to write a board. `src/bin/meshalloc-firmware/` has the image, which
+//! is the same for all boards, and in `boards/` a module for each of them.
 
 #[cfg(feature = "durable")]
 use core::cell::RefCell;
@@ -30,15 +31,15 @@ use crate::protocol::Origin;
 use crate::server::{Port, Server};
 use crate::sessions::CLIENTS_MAX;
 
-/// How long the program may not look at the line, in milliseconds: the time of the watchdog. It
-/// looks in each round of the main loop, which takes a byte or tries one job, and whenever an
-/// attempt polls. `tests/tests/qemu/longest.rs` has the searches that take the longest.
+/// The longest time between two looks at the line, in milliseconds: the time of the watchdog. The
+/// program looks in each round of the main loop, which takes a byte or tries one job, and whenever
+/// an attempt polls. `tests/tests/qemu/longest.rs` has the searches that take the longest.
 pub const WATCHDOG_MS: u32 = 8_000;
 
 /// The regions of the journal: equal parts of the memory that a board has for it.
 pub const REGIONS: usize = 3;
 
-/// What the control processor needs of a board.
+/// The parts of a board that the control processor uses.
 pub trait Board {
     /// The serial port to the clients. [`Line`](crate::port::Line) is one, over the registers of a
     /// UART.
@@ -93,7 +94,7 @@ pub trait Serial: Write {
     fn set_baud(&mut self, baud: u32);
 }
 
-/// In place of a status LED.
+/// Stands for a missing status LED.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoLed;
 
@@ -118,8 +119,8 @@ pub fn mixed(start: u64, samples: impl Iterator<Item = u64>) -> u64 {
     })
 }
 
-/// What a board remembers over a reset, in memory that no start-up code clears. At power on it may
-/// have any contents.
+/// The data that a board remembers over a reset, in memory that no start-up code clears. At power
+/// on this memory may have any contents.
 #[derive(Debug)]
 pub struct Kept {
     /// The number of this boot, low word first.
@@ -139,7 +140,7 @@ pub struct Kept {
 const RESTORES_MAX: u32 = 3;
 
 impl Kept {
-    /// As after a loss of power.
+    /// The state after a loss of power.
     pub const fn new() -> Self {
         Kept {
             boot: [const { AtomicU32::new(0) }; 2],
@@ -148,22 +149,23 @@ impl Kept {
     }
 
     /// The number of the next boot. Clients have not seen it before: otherwise a command that was
-    /// meant for an earlier boot could be carried out in this one. It is mixed from the number of
-    /// the last boot and from what differs after a loss of power.
+    /// meant for an earlier boot could be carried out in this one. The number is mixed from the
+    /// number of the last boot and from noise, which differs after a loss of power.
     fn next_boot(&self, noise: u64) -> u64 {
         let [low, high] = self
             .boot
             .each_ref()
             .map(|word| word.load(Ordering::Relaxed));
         let before = u64::from(high) << 32 | u64::from(low);
-        // Another one also if there is no noise.
+        // The number is another one even if there is no noise.
         let boot = mixed(before, [noise].into_iter()).wrapping_add(1);
         self.boot[0].store(boot as u32, Ordering::Relaxed);
         self.boot[1].store((boot >> 32) as u32, Ordering::Relaxed);
         boot
     }
 
-    /// Whether to restore the state that the journal has. [`Kept::restored`] tells the end of it.
+    /// Whether to restore the state in the journal. [`Kept::restored`] reports the end of the
+    /// restore.
     #[cfg(feature = "durable")]
     fn may_restore(&self) -> bool {
         let words = self.restores.each_ref();
@@ -191,14 +193,14 @@ impl Default for Kept {
     }
 }
 
-/// What a round of the main loop has done.
+/// The work of a round of the main loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Round {
-    /// It took a byte, which ends no frame.
+    /// It took a byte that does not end a frame.
     Byte,
     /// It answered a frame; `is_change` if that was a command that changes something.
     Frame {
-        /// Whether it was.
+        /// Whether the frame was a command that changes something.
         is_change: bool,
     },
     /// It tried a job, ended a lease or wrote a checkpoint.
@@ -217,8 +219,8 @@ pub struct Processor<'m, B, K = Forgetful, const CLIENTS: usize = CLIENTS_MAX> {
 }
 
 impl<'m, B: Board> Processor<'m, B> {
-    /// A control processor that forgets everything at a reset. `kept` is what it remembers all the
-    /// same.
+    /// A control processor that forgets its state at a reset. `kept` has the only data that it
+    /// remembers.
     // A function of its own: the parts from which it is made take more stack than the processor.
     #[inline(never)]
     pub fn new(mut board: B, controller: Controller<'m>, kept: &Kept) -> Self {
@@ -238,17 +240,17 @@ impl<'m, B: Board> Processor<'m, B> {
 pub enum NoJournal {
     /// [`Board::flash`] gives none.
     NoFlash,
-    /// A third of it is not whole sectors, or less than a region needs.
+    /// A third of the memory is not whole sectors, or is less than a region needs.
     Regions,
-    /// It cannot be read.
+    /// The memory cannot be read.
     Unreadable,
 }
 
 #[cfg(feature = "durable")]
 impl<'m, B: Board, const CLIENTS: usize> Processor<'m, B, Durable<B::Flash, REGIONS>, CLIENTS> {
     /// A control processor whose state is kept in [`Board::flash`]. [`Processor::restore`] has to
-    /// follow: where the stack is short the processor is in its place when it restores, and not on
-    /// the way to it.
+    /// follow. It is a separate step so that the processor is already in its final place when it
+    /// restores, which matters where the stack is short.
     ///
     /// # Errors
     ///
@@ -275,15 +277,15 @@ impl<'m, B: Board, const CLIENTS: usize> Processor<'m, B, Durable<B::Flash, REGI
         Ok((processor, recovered))
     }
 
-    /// Goes on with the state of the journal. Three resets in a row in the middle of this are
-    /// enough: then the journal stays as it is, unread, until the next reset.
+    /// Restores the state of the journal. After three resets in a row during a restore, the journal
+    /// stays unread until the next reset.
     // A function of its own: the stack that this takes is free again when the server is at work.
     #[inline(never)]
     pub fn restore(&mut self, recovered: Recovered, kept: &Kept) {
         #[cfg(feature = "defmt")]
         defmt::info!("journal: {}", recovered);
         if kept.may_restore() {
-            // The line is not looked at meanwhile.
+            // The program does not look at the line meanwhile.
             let board = RefCell::new(&mut self.board);
             let feed = || {
                 if let Ok(mut board) = board.try_borrow_mut() {
@@ -376,7 +378,7 @@ impl<B: Board, K: Keep, const CLIENTS: usize> Processor<'_, B, K, CLIENTS> {
     /// Lights the status LED while jobs run.
     fn show_running(&mut self) {
         let running = self.server.controller().jobs().running_len() > 0;
-        // The light is not worth stopping for. A pin of the chip itself cannot fail, one on an
+        // A failure of the light is ignored. A pin of the chip itself cannot fail, but a pin of an
         // expander could.
         let _ = self.board.led().set_state(PinState::from(running));
     }

@@ -1,7 +1,7 @@
 //! The boards that there is an image for: [`BOARDS`], the one table of them.
 //!
-//! `build.rs` lays out the memory from it, `cargo xtask` flashes and measures by it, and the tests
-//! start emulators by it. The code of a board is the module of its name in
+//! `build.rs` uses the table to lay out the memory, `cargo xtask` to flash and measure, and the
+//! tests to start emulators. The code of a board is the module of its name in
 //! `src/bin/meshalloc-firmware/boards/`; `docs/porting.md` says how to add one.
 
 /// A board.
@@ -20,7 +20,7 @@ pub struct Info {
     pub code_behind_journal: u32,
     /// The name of its chip in probe-rs, if it is flashed with that.
     pub chip: Option<&'static str>,
-    /// How it is emulated, if it can be.
+    /// How the board is emulated, if it can be.
     pub emulator: Option<Emulator>,
 }
 
@@ -99,7 +99,7 @@ impl Emulator {
 const KB: u32 = 1024;
 const MB: u32 = 1024 * KB;
 
-/// What the boards with an STM32F4 share; the memory is that of the smallest.
+/// The common entry of the boards with an STM32F4; the memory is that of the smallest.
 const NUCLEO: Info = Info {
     name: "",
     target: "thumbv7em-none-eabihf",

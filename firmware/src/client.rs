@@ -1,9 +1,9 @@
 //! The client's half of the protocol: [`Client`], over any [`Line`].
 //!
-//! A client has one exchange at a time: it sends a frame and waits for the reply. If that is
-//! missing, damaged or late, it sends *the same* frame again, which the server does not carry out
-//! twice. Whatever the line does, the caller sees each grant once, and learns of each reset of the
-//! server once.
+//! A client has one exchange at a time: it sends a frame and waits for the reply. If the reply is
+//! missing, damaged or late, the client sends *the same* frame again, which the server does not
+//! carry out twice. Whatever the line does, the caller sees each grant once, and learns of each
+//! reset of the server once.
 //!
 //! ```no_run
 //! use meshalloc::{Change, JobId, Request};
@@ -55,22 +55,22 @@ use crate::protocol::{
     ClientMessage, Events, Greeting, LineCounters, Origin, ProtocolError, ServerMessage, Session,
 };
 
-/// How patient a client is.
+/// The options of a client.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// How long to wait for a reply before the frame is sent again.
     pub timeout: Duration,
     /// How often a frame is sent before the client gives up, at least once.
     pub tries: u32,
-    /// The number of the client. `None` for one at random: no two clients of a server may have the
-    /// same, and a client that was started again needs another than before.
+    /// The number of the client. `None` for a random number. No two clients of a server may have
+    /// the same number, and a client that was started again needs another number than before.
     pub number: Option<u32>,
     /// How long to wait before asking again for the outcome of a change that is under way.
     pub interval: Duration,
     /// The rate to go to after each Hello, in bits a second: one of [`BAUDS`](crate::rate::BAUDS).
     pub baud: u32,
     /// How long a controller that answers may be without progress: no event, and no fewer attempts
-    /// left. In all it has thirty times that.
+    /// left. The whole call may take thirty times as long.
     pub patience: Duration,
     /// Called every twentieth of a second while an exchange waits. If it returns true, the exchange
     /// ends with [`ClientError::Interrupted`].
@@ -101,7 +101,7 @@ impl Default for Options {
     }
 }
 
-/// What a client has seen on its line.
+/// Counts of what a client has seen on its line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClientCounters {
     /// Exchanges that came to an end.
@@ -121,17 +121,17 @@ pub struct ClientCounters {
 pub struct Client<L> {
     exchange: Exchange<L>,
     greeting: Box<Greeting>,
-    /// `None` if it is no more and another must be opened.
+    /// `None` if the session has ended and another must be opened.
     session: Option<Session>,
     /// The boot that the caller knows of.
     boot: u64,
     /// The number of the last event that was taken.
     since: u64,
-    /// Events that were taken and not passed on yet.
+    /// Events that were taken but not passed on yet.
     events: VecDeque<Event>,
     /// The number of the latest event of the server.
     latest: u64,
-    /// The most attempts that still follow.
+    /// The most attempts that may still follow.
     left: u32,
     /// The rate to go to after a Hello.
     baud: u32,
@@ -142,7 +142,7 @@ pub struct Client<L> {
 /// The progress of a controller.
 struct Progress {
     begun: Instant,
-    /// When there was progress last.
+    /// The time of the latest progress.
     since: Instant,
     /// The fewest attempts left, and the latest event, so far.
     left: u32,
@@ -266,15 +266,15 @@ impl<L: Line> Client<L> {
     }
 
     /// The machine that the controller serves, as far as this client knows: another client may have
-    /// had another one configured.
+    /// configured another machine.
     pub const fn machine(&self) -> Grid {
         self.machine
     }
 
-    /// Has the controller carry a change out, waits until all attempts that follow from it are
-    /// made, and passes on the events: also those of other clients' jobs since the last call. Each
-    /// grant comes with the blocks of the job; some are missing if another client has released it
-    /// meanwhile. On an error no event is passed on.
+    /// Lets the controller carry out a change, waits until all attempts that follow from it are
+    /// made, and passes on the events, including those of other clients' jobs since the last call.
+    /// Each grant comes with the blocks of the job; some are missing if another client has released
+    /// it meanwhile. On an error no event is passed on.
     ///
     /// `at` is the time of the change if this client has a virtual clock
     /// ([`Client::use_virtual_clock`]), `None` for the present time.
@@ -428,7 +428,7 @@ impl<L: Line> Client<L> {
         }
     }
 
-    /// Has the controller answer a query.
+    /// Lets the controller answer a query.
     ///
     /// # Errors
     ///
@@ -438,7 +438,7 @@ impl<L: Line> Client<L> {
         if check::nodes(&answer).is_none_or(|nodes| nodes == self.machine.nodes()) {
             return Ok(answer);
         }
-        // Another client may have had another machine configured.
+        // Another client may have configured another machine.
         self.hello()?;
         let (_, answer) = self.ask(query)?;
         let machine = self.machine;
@@ -469,7 +469,7 @@ impl<L: Line> Client<L> {
         }
     }
 
-    /// Waits until nothing is left to be done, and takes the events.
+    /// Waits until no work is left, and takes the events.
     fn settle(&mut self, progress: &mut Progress) -> Result<(), ClientError> {
         while !self.is_settled() {
             self.wait(progress)?;
@@ -477,7 +477,7 @@ impl<L: Line> Client<L> {
         Ok(())
     }
 
-    /// Asks for events, and notes whether the controller gets on.
+    /// Asks for events, and notes whether the controller makes progress.
     fn wait(&mut self, progress: &mut Progress) -> Result<(), ClientError> {
         let message = self.poll()?;
         progress.note(self.left, self.since, self.exchange.patience(), &message)
@@ -544,7 +544,7 @@ impl<L: Line> Client<L> {
             let Ok(Answer::Blocks(list)) = self.query(&Query::Blocks { job, from })? else {
                 break;
             };
-            // Otherwise it is a later job of the same name.
+            // Otherwise the job is a later one of the same name.
             let is_same = *granted_at.get_or_insert(list.granted_at) == list.granted_at;
             if list.total != total || !is_same {
                 break;
@@ -554,7 +554,7 @@ impl<L: Line> Client<L> {
         Ok(blocks)
     }
 
-    /// The session; opens another one if it is no more.
+    /// The session. If it has ended, another one is opened.
     fn session(&mut self) -> Result<Session, ClientError> {
         match self.session {
             Some(session) => Ok(session),
@@ -608,7 +608,7 @@ impl<L: Line> Client<L> {
         self.exchange.baud()
     }
 
-    /// What this client has seen on its line.
+    /// The counts of what this client has seen on its line.
     pub const fn counters(&self) -> ClientCounters {
         self.exchange.counters()
     }

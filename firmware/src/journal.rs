@@ -21,8 +21,9 @@
 //!   so a flash with an error-correcting code for each unit works too.
 //! - **A checkpoint counts from its commit on.** It goes to a region that is not active, which is
 //!   erased first. The active region counts until [`Journal::commit_checkpoint`] has written its
-//!   last unit. The checkpoint must be the state to which the records before it lead, since either
-//!   may be restored until the next record is appended.
+//!   last unit. The checkpoint must be the state to which the records before it lead, since until
+//!   the next record is appended, either may be restored: the checkpoint, or the earlier checkpoint
+//!   with its records.
 //! - **Damage differs from a cut.** A cut leaves one entry without a mark and blank flash after it.
 //!   Any other invalid entry was written whole and has changed since: [`Recovered::Damaged`] says
 //!   what cannot be restored. Single bits that have changed in blank flash do no harm. The older
@@ -151,8 +152,8 @@ pub struct Journal<F, const REGIONS: usize> {
     active: Option<Active>,
     writing: Option<Writing>,
     /// For each region the generation of a checkpoint that would count if the active one were lost,
-    /// 1 if only its erase has failed, 0 if there is none. All of these but the active region are
-    /// closed before the next record.
+    /// 1 if only its erase has failed, 0 if there is none. All of these regions except the active
+    /// one are closed before the next record.
     unclosed: [u64; REGIONS],
     /// The region that was begun last, and its generation.
     latest: Option<(usize, u64)>,
@@ -180,8 +181,8 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
          written in 1, 2, 4, 8, 16 or 32 bytes"
     );
 
-    /// The bytes for entries in the smallest region: three of the longest for a checkpoint, one for
-    /// records.
+    /// The bytes for entries in the smallest region: three of the longest entries for a checkpoint,
+    /// one for records.
     const CAPACITY_MIN: usize = 4 * entry::size_max(Self::UNIT);
 
     /// The bytes of the smallest region.
@@ -220,7 +221,7 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
     }
 
     fn recover(&mut self) -> Result<Recovered, JournalError<F::Error>> {
-        // The result by the active region alone.
+        // The result according to the active region alone.
         let mut of_active = Recovered::Empty;
         let mut interrupted = false;
         // The generation of the latest whole region before the active one.
@@ -348,8 +349,8 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
         written.map(|_| ())
     }
 
-    /// Closes all regions but this one. If that fails, the next checkpoint needs another region to
-    /// be closed: the present one, which is later.
+    /// Closes all regions except this one. If this fails, the next checkpoint requires one more
+    /// region to be closed: the present one, which is later.
     fn close_others(&mut self, active: usize) -> Result<(), JournalError<F::Error>> {
         let regions = self.regions.iter().zip(&mut self.unclosed).enumerate();
         for (index, (region, unclosed)) in regions {
@@ -385,7 +386,8 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
         }
     }
 
-    /// Closing the region of this generation suffices for those before.
+    /// Notes that earlier regions need not be closed, since closing the region of this generation
+    /// suffices.
     fn forget_unclosed_before(&mut self, generation: u64) {
         for unclosed in &mut self.unclosed {
             if *unclosed < generation {
@@ -414,9 +416,9 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
     }
 
     /// Begins a checkpoint in the next region in turn, which is erased first. If the flash fails
-    /// there, or the region does not become blank, or it returns other bytes than were written, it
-    /// takes the one after it. On the F446 the processor stands still meanwhile. A checkpoint that
-    /// was begun before is abandoned.
+    /// there, or the region does not become blank, or the flash returns other bytes than were
+    /// written, the checkpoint goes to the region after it. On the F446 the processor stands still
+    /// during an erase. A checkpoint that was begun before is abandoned.
     ///
     /// # Errors
     ///
@@ -454,14 +456,15 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
             }
         };
         let region = self.region(index)?;
-        // Even if it fails, the next one is another.
+        // Even if this region fails, the next checkpoint takes another region.
         self.latest = Some((index, generation));
         // In the first round a region that reads as erased need not be erased. It is blank, unless
         // its first erase was cut. Entries are read back, so that is noticed.
         let erased = self.erased.get_mut(index).is_some_and(mem::take);
         let must_be_erased = !erased || generation > REGIONS as u64;
         if must_be_erased {
-            // Until it is blank, the checkpoint there may be whole, and its last unit erased.
+            // Until the region is blank, its old checkpoint may still be whole while its last unit
+            // is erased.
             let unclosed = self.unclosed.get(index).copied().unwrap_or(0);
             self.set_unclosed(index, unclosed.max(1));
             self.flash.erase(region.address(0), region.end())?;
@@ -520,7 +523,7 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
 
     /// Commits the checkpoint: it counts from now on, and its region becomes the active one. If the
     /// region before it cannot be closed, nothing can be appended before another checkpoint, which
-    /// closes this one: records behind a checkpoint that is lost must be missed.
+    /// closes this one: if a checkpoint is lost, the loss of the records behind it must be noticed.
     ///
     /// ```text
     ///   region 0   checkpoint 7 │ records │ a bit has changed     cannot be closed, looks whole
@@ -616,8 +619,8 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
         if index + 1 < REGIONS { index + 1 } else { 0 }
     }
 
-    /// Writes an entry and reads it back, the mark at the end: an entry that is not as it was
-    /// written has no mark, and is no damage. Returns where the next one begins.
+    /// Writes an entry and reads it back, the mark at the end: an entry that was not written
+    /// correctly has no mark, and does not count as damage. Returns the place of the next entry.
     fn write(
         &mut self,
         region: &Region,

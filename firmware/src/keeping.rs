@@ -1,16 +1,16 @@
-//! What a server keeps over resets: [`Keep`]. [`Forgetful`] keeps nothing; `durable` (feature
-//! `durable`) keeps a journal.
+//! How a server keeps its state over resets: [`Keep`]. [`Forgetful`] keeps nothing; `durable`
+//! (feature `durable`) keeps a journal.
 //!
 //! A change is recorded ([`Record`]) when it is about to take effect ([`Commit`]), and so before
 //! its reply leaves. Since the controller decides deterministically, the last checkpoint and the
 //! records after it lead to the same state again: configuration, faults, jobs, queue, reservations,
-//! schedulers, sessions and what is remembered in them. A change that cannot be recorded is refused
-//! and changes nothing.
+//! schedulers, sessions and the data in them. A change that cannot be recorded is refused and
+//! changes nothing.
 //!
-//! A change that is refused takes no effect, so it is not recorded. Nor is one that finds
-//! everything as it says and only sets the clock, unless clients name the time. So a client that
-//! repeats such changes does not wear the flash out. The statistics of refused changes are
-//! therefore kept by checkpoints only.
+//! A change that is refused takes no effect, so it is not recorded. A change that only sets the
+//! clock, since everything else is already as the change says, is not recorded either, unless
+//! clients name the time. So a client that repeats such changes does not wear out the flash. The
+//! statistics of refused changes are therefore kept by checkpoints only.
 //!
 //! [`Commit`]: meshalloc::Commit
 
@@ -47,17 +47,18 @@ pub struct NotKept;
 /// Why a record was not written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoRecord {
-    /// There is no room for what the change adds to the state until that has become smaller.
+    /// There is no room for the data that the change adds to the state, until the state has become
+    /// smaller.
     Full,
-    /// Whether there is room for it is known after a checkpoint, which is due now.
+    /// Whether there is room for the change is known only after a checkpoint, which is due now.
     Uncounted,
-    /// There is no room for the record, which a checkpoint may make, or the memory fails.
+    /// There is no room for the record (a checkpoint may make room), or the memory fails.
     Failed,
 }
 
-/// Something that outlives a reset.
+/// Storage for the state that outlives a reset.
 pub trait Keep {
-    /// Whether anything does.
+    /// Whether any state outlives a reset.
     const KEEPS: bool;
 
     /// Writes the record of a change that adds at most `adds` bytes to the state. When it returns,
@@ -75,13 +76,14 @@ pub trait Keep {
     fn is_due(&self) -> bool;
 
     /// Counts how much room the state takes. If little room is left for records, writes the state,
-    /// which replaces all records so far. If `reset` is a time, it always writes, and instead of
-    /// the present state the one to which a reset at that time leads; the record of that reset
+    /// which replaces all records so far. If `reset` is a time, the method always writes: not the
+    /// present state, but the state to which a reset at that time leads. The record of that reset
     /// follows. No scheduling pass is under way. Calls `meantime` now and then.
     ///
     /// # Errors
     ///
-    /// When there is no room for it or the memory fails; what was written before still counts.
+    /// When there is no room for the checkpoint or the memory fails; earlier checkpoints and
+    /// records still count.
     fn checkpoint<const CLIENTS: usize>(
         &mut self,
         controller: &Controller<'_>,
@@ -90,8 +92,8 @@ pub trait Keep {
     ) -> Result<(), NotKept>;
 }
 
-/// What goes on while a checkpoint is written: frames are served, which may change sessions but not
-/// the controller.
+/// The work that goes on while a checkpoint is written: frames are served, which may change
+/// sessions but not the controller.
 pub trait Meantime<const CLIENTS: usize> {
     /// Looks at the line; called once for each chunk of a checkpoint, some 60,000 instructions.
     fn pause(&mut self);
@@ -100,7 +102,7 @@ pub trait Meantime<const CLIENTS: usize> {
     fn sessions(&self) -> &Sessions<CLIENTS>;
 }
 
-/// Nothing goes on.
+/// No work goes on meanwhile.
 impl<const CLIENTS: usize> Meantime<CLIENTS> for Sessions<CLIENTS> {
     fn pause(&mut self) {}
 

@@ -5,12 +5,12 @@
 //!          ◀──ServerMessage──       ◀──bytes── FrameBuffer ◀──      ◀──Outcome, Answer, Event──
 //! ```
 //!
-//! - [`protocol`]: the messages, and how long each can get. `PROTOCOL.md` has the bytes.
+//! - [`protocol`]: the messages, and the longest form of each. `PROTOCOL.md` has the bytes.
 //! - [`frame`]: messages to frames (`body`: postcard; CRC-32, COBS) and back, whatever the line
 //!   does to them.
 //! - [`port`]: the interrupt of a serial port; `rate` (feature `rates`): its rate.
-//! - [`board`]: what the control processor needs of a board, and its main loop; [`boards`]: the
-//!   boards that there are.
+//! - [`board`]: the interface of a board to the control processor, and the main loop; [`boards`]:
+//!   the table of boards.
 //! - [`server`]: the controller's half. No I/O of its own: bytes in, bytes out.
 //! - [`journal`]: the state that survives a reset, in flash.
 //! - `client` (feature `client`, needs `std`): the other half, for programs that need processors.

@@ -4,8 +4,9 @@
 //!   line ──▶ Uart ──interrupt──▶ Ring ──▶ Server      Server ──▶ Ring ──interrupt──▶ Uart ──▶ line
 //! ```
 //!
-//! The program never waits for the line: received bytes go into a ring, and so do bytes to send. A
-//! byte or frame without room is dropped and counted, and the client sends its frame again.
+//! The program never waits for the line: received bytes go into a ring, and bytes to send into
+//! another. A byte or frame without room is dropped and counted, and the client sends its frame
+//! again.
 
 use core::cell::RefCell;
 
@@ -17,7 +18,7 @@ use crate::frame::SERVER_FRAME_MAX;
 
 /// The registers of a port, 8N1.
 pub trait Uart {
-    /// What has happened since the last byte was taken.
+    /// The events since the last byte was taken.
     fn status(&mut self) -> Status;
     /// Whether there is room for a byte to send.
     fn has_room(&mut self) -> bool;
@@ -33,14 +34,14 @@ pub trait Uart {
     fn set_baud(&mut self, baud: u32);
 }
 
-/// What a port reports.
+/// The status of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Status {
     /// A byte has come.
     pub is_received: bool,
-    /// It has no stop bit: a break, another rate, or noise.
+    /// The byte has no stop bit: a break, another rate, or noise.
     pub is_misframed: bool,
-    /// A byte after it was lost, since it was not taken in time.
+    /// A later byte was lost, since this one was not taken in time.
     pub is_overrun: bool,
 }
 
@@ -99,10 +100,10 @@ impl<U: Uart> Line<U> {
 }
 
 impl<U: Uart> State<U> {
-    /// Takes the byte that has come, and sends as many as there is room for.
+    /// Takes the byte that has come, and sends as many bytes as there is room for.
     ///
-    /// A byte without a stop bit is dropped. One with noise is not, since most such bytes are right
-    /// and the frame's CRC tells.
+    /// A byte without a stop bit is dropped. A byte with noise is kept, since most such bytes are
+    /// right and the frame's CRC finds the others.
     ///
     /// Time: constant, and that of a byte for each that the port takes at once: two in hardware.
     fn serve(&mut self) {

@@ -1,9 +1,9 @@
 //! What travels over the line: [`ClientMessage`] and [`ServerMessage`], and how long they can get.
 //!
 //! `PROTOCOL.md` in this package specifies the bytes. `tests/it/golden.rs` compares its examples
-//! and the frames in `golden-frames.txt` with the code. Messages are postcard, so the *order* of
-//! variants and fields is the format: new ones go to the end, and any other change needs a new
-//! [`PROTOCOL_VERSION`].
+//! and the frames in `golden-frames.txt` with the code. Messages are encoded by postcard, so the
+//! *order* of variants and fields is the format: new variants and fields go to the end, and any
+//! other change needs a new [`PROTOCOL_VERSION`].
 
 use core::fmt;
 
@@ -40,11 +40,11 @@ const _: () = assert!(SchedulerKind::ALL.len() <= SCHEDULERS_MAX);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Session {
-    /// The boot: another number after every reset. Eight bytes in a frame, since all its bits are
-    /// random.
+    /// The boot: another number after every reset. It takes eight bytes in a frame, since all its
+    /// bits are random.
     #[serde(with = "postcard::fixint::le")]
     pub boot: u64,
-    /// The number of the session among all of this boot, from 1 on.
+    /// The number of the session among all sessions of this boot, from 1 on.
     pub number: u32,
 }
 
@@ -52,7 +52,7 @@ pub struct Session {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum ClientMessage {
-    /// Opens a session, or goes on with the one that this client has. Answered by
+    /// Opens a session, or goes on with the session that this client has. Answered by
     /// [`ServerMessage::Hello`].
     Hello,
     /// A change for the controller. Answered by [`ServerMessage::Outcome`], or by
@@ -64,7 +64,7 @@ pub enum ClientMessage {
         since: u64,
         /// The time, at most [`TIME_MAX`], of a session that has a virtual clock
         /// ([`ClientMessage::Clock`]); `None` for the present time. Time does not go back: an
-        /// earlier one counts as the latest, until a configure or a reset.
+        /// earlier time counts as the latest, until a configure or a reset.
         at: Option<Ticks>,
         /// The change.
         change: Change,
@@ -133,7 +133,8 @@ pub enum ServerMessage {
     /// To [`ClientMessage::Rate`].
     #[cfg(feature = "rates")]
     Rate {
-        /// The rate from now on, in bits a second; this message still comes with the one before.
+        /// The rate from now on, in bits a second. This message itself still comes at the previous
+        /// rate.
         baud: u32,
     },
 }
@@ -161,11 +162,11 @@ pub(crate) enum ServerMessageRef<'a> {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Events {
-    /// The oldest ones that the client does not know.
+    /// The oldest events that the client does not know.
     pub list: Vec<Event, EVENTS_MAX>,
-    /// The number of the latest event of all. If the list is not full, no other event lies between
-    /// its last one and this: a job that was granted and is gone again has no grant any more, and
-    /// of the ends of leases the latest 16 are there.
+    /// The number of the latest event of all. If the list is not full, there is no event between
+    /// the last of the list and this number that can still be reported: a job that was granted and
+    /// is gone again has no grant any more, and only the latest 16 ends of leases are kept.
     pub latest: u64,
     /// The most attempts that still follow from the last change; 1 if there is only other work,
     /// such as a checkpoint; 0 when all is done.
@@ -177,12 +178,12 @@ pub struct Events {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Origin {
-    /// The server keeps nothing: whatever there was before a reset is gone.
+    /// The server has no journal: all that there was before a reset is gone.
     Forgetful,
-    /// It keeps a journal, in which there was nothing yet or whose state was discarded.
+    /// The server keeps a journal. The journal was empty, or its state was discarded.
     New,
-    /// It is that of the last boot, at this time of the server's clock, which goes on from there.
-    /// How long the server was off is not known.
+    /// The state is that of the last boot, at this time of the server's clock. The clock goes on
+    /// from there. How long the server was off is not known.
     Restored {
         /// The latest time that was written down.
         at: Ticks,
@@ -194,8 +195,8 @@ pub enum Origin {
         at: Ticks,
     },
     /// The journal has a state that was not read: this image cannot read it, or the last three
-    /// times the chip was reset while it did. The server is empty, and the journal stays as it is.
-    /// All changes are refused except a reset, which discards it.
+    /// attempts to read it ended in a reset of the chip. The server is empty, and the journal stays
+    /// as it is. All changes are refused except a reset, which discards it.
     Unread,
 }
 
@@ -205,28 +206,28 @@ pub enum Origin {
 pub struct Greeting {
     /// Its protocol version; also in the header of every frame.
     pub protocol: u8,
-    /// The session of the client that it greets.
+    /// The session of the client that the server greets.
     pub session: Session,
     /// The number of the latest event.
     pub events: u64,
-    /// Where the state has come from when it started.
+    /// Where the server's state came from when the server started.
     pub origin: Origin,
     /// Its software version.
     pub software: String<SOFTWARE_BYTES_MAX>,
-    /// What it was built for: target and profile.
+    /// The target and the profile for which the server was built.
     pub build: String<BUILD_BYTES_MAX>,
-    /// What it has room for.
+    /// How much the server has room for.
     pub capacity: Capacity,
     /// The strategies in the build: the places in [`StrategyKind::ALL`].
     pub strategies: Vec<u8, STRATEGIES_MAX>,
     /// The schedulers in the build.
     pub schedulers: Vec<SchedulerKind, SCHEDULERS_MAX>,
-    /// What it serves at present, and how.
+    /// The server's present machine, strategy and scheduler.
     pub configuration: Configuration,
     /// The digest of the description of its machine (`Description::digest`), if it has one. It then
     /// serves no other machine.
     pub description: Option<u32>,
-    /// The longest frame it takes, in bytes on the line with both delimiters.
+    /// The longest frame that the server takes, in bytes on the line with both delimiters.
     pub frame_bytes_max: u16,
 }
 
@@ -239,19 +240,20 @@ impl Greeting {
     }
 }
 
-/// What the server has seen on its line since its reset. Each stops at its largest value.
+/// The server's counts of what came over its line since its reset. Each counter stops at its
+/// largest value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct LineCounters {
     /// Frames that were understood.
     pub frames: u32,
-    /// Of these, changes that were carried out, or refused by the controller.
+    /// Understood frames with a change that was carried out, or refused by the controller.
     pub changes: u32,
-    /// Of these, repeated ones that were answered from memory.
+    /// Understood frames that repeated a change and were answered from memory.
     pub repeated: u32,
-    /// Of these, ones not carried out because they are meant for another boot or session.
+    /// Understood frames not carried out because they are meant for another boot or session.
     pub other_session: u32,
-    /// Of these, ones not carried out because later ones of the same client were.
+    /// Understood frames not carried out because later frames of the same client were.
     pub too_old: u32,
     /// Frames that are not COBS: cut short, or garbage.
     pub bad_cobs: u32,
@@ -265,7 +267,8 @@ pub struct LineCounters {
     pub wrong_version: u32,
     /// Frames whose body is no message.
     pub bad_message: u32,
-    /// Times that the transport lost bytes before they got here, or one had no stop bit.
+    /// How many times the transport lost bytes before the server got them, or a byte had no stop
+    /// bit.
     pub overruns: u32,
     /// Replies that the transport had no room for.
     pub dropped: u32,
@@ -300,7 +303,7 @@ impl LineCounters {
     }
 }
 
-/// Why a frame was not carried out. The server's state is the one before it.
+/// Why a frame was not carried out. The server's state is the same as before the frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum ProtocolError {
@@ -319,7 +322,7 @@ pub enum ProtocolError {
     /// The message is meant for another boot of the server: it was reset. The greeting says whether
     /// the jobs of that boot are gone.
     OtherBoot {
-        /// The present one.
+        /// The present boot.
         #[serde(with = "postcard::fixint::le")]
         boot: u64,
     },
@@ -327,7 +330,7 @@ pub enum ProtocolError {
     /// those of other clients.
     NoSession,
     /// The frame was answered with an error before, or a later change or Hello of the same client
-    /// was answered, so this one, which comes again or too late, is not carried out.
+    /// was answered. This frame is a copy or comes too late, so it is not carried out.
     TooOld,
     /// The journal has no room for the change, or its memory fails. In the latter case a later
     /// reset of the server may carry the change out.
@@ -337,7 +340,7 @@ pub enum ProtocolError {
     Unread,
     /// The change names a time, but this session has no virtual clock, or not any more.
     NoVirtualClock,
-    /// Another session has a virtual clock, so that a lease of this one would not end.
+    /// Another session has a virtual clock, so a lease of this session would not end.
     VirtualClock,
     /// Jobs have leases, which would not end under a virtual clock.
     LeasesRun,
@@ -430,8 +433,8 @@ mod size {
     pub(super) const BOOL: usize = 1;
     /// Boot, number.
     pub(super) const SESSION: usize = 8 + U32;
-    /// An extent from 128 on takes two bytes. In addition to 13 others there are at most three of
-    /// them: a shape is kept in 62 bits, of which such an extent takes 15 and any other at least
+    /// An extent from 128 on takes two bytes. A shape has at most three such extents in addition to
+    /// 13 others: it is kept in 62 bits, of which such an extent takes 15 and any other at least
     /// one.
     const SHAPE: usize = list(DIMENSIONS_MAX, 1) + 3;
     /// Shape, processors, flags, and the variant of slices, estimate, class and tolerance.

@@ -1,21 +1,21 @@
 //! The controller's half of the protocol: [`Server`].
 //!
 //! The caller owns the line and the clock. Whatever bytes arrive, the server does not panic and
-//! does not lose a later frame. It counts what it cannot read, and answers it if the sequence
-//! number could be read. One frame is answered by one frame.
+//! does not lose a later frame. It counts the frames that it cannot read, and answers such a frame
+//! if its sequence number could be read. One frame is answered by one frame.
 //!
 //! # Bounded work
 //!
-//! A change is answered after at most one attempt to place a job; a job that never waits may bring
-//! one more, and where it has reservations made anew, a search for each job before it.
-//! [`Server::work`] makes the other attempts, one each call, between frames.
-//! Clients read the grants as events.
+//! A change is answered after at most one attempt to place a job. A job that never waits may bring
+//! one more attempt, and if it causes reservations to be made anew, a search for each job before
+//! it. [`Server::work`] makes the other attempts between frames, one in each call. Clients read the
+//! grants as events.
 //!
 //! A long attempt pauses ([`Pauses`](meshalloc::Pauses)), and the server serves the frames that
 //! came meanwhile ([`Port`]): greetings, queries and events as usual. It answers a further change
 //! with Busy. The change whose attempt takes long is answered after a slice, or before a frame that
-//! comes sooner. The answer is its outcome if that is known, else UnderWay. Writing a checkpoint
-//! pauses likewise, and while one is due the server is busy.
+//! comes sooner. The answer is the outcome of the change if the outcome is known, else UnderWay.
+//! Writing a checkpoint pauses likewise, and while one is due the server is busy.
 //!
 //! # Each change once
 //!
@@ -77,18 +77,18 @@ pub struct Server<'m, K = Forgetful, const CLIENTS: usize = CLIENTS_MAX> {
     /// Whether the last checkpoint failed, or would replace a state that could not be read. The
     /// next one is not written before the next change.
     has_no_checkpoint: bool,
-    /// Whether the end of a lease could not be recorded. It is not tried again before another
+    /// Whether the end of a lease could not be recorded. The server tries again only after another
     /// record was written.
     has_no_lease_end: bool,
-    /// A change whose attempt takes longer than this many milliseconds is answered then.
+    /// A change whose attempt takes longer is answered after this many milliseconds.
     slice: Ticks,
     front: Front<CLIENTS>,
-    /// The number of overruns already reported to `rate`, for which each counts as a byte.
+    /// The number of overruns already reported to `rate`, which counts each of them as a byte.
     #[cfg(feature = "rates")]
     overruns_heard: u32,
 }
 
-/// Milliseconds until a change is answered whose attempt takes longer.
+/// A change whose attempt takes longer is answered after this many milliseconds.
 const SLICE: Ticks = 20;
 
 /// A line in both directions, which the server also reads in pauses, and a clock.
@@ -174,12 +174,13 @@ impl<'m, F: NorFlash, const REGIONS: usize, const CLIENTS: usize>
         Server::with(controller, boot, Durable::new(journal), Origin::New)
     }
 
-    /// Brings the server into the state of the journal. If there is none in it, the controller,
-    /// which has no job, stays as it is. A journal that this image cannot read stays as it is until
-    /// a reset ([`Origin::Unread`]).
+    /// Brings the server into the state of the journal. If the journal has no state, the
+    /// controller, which has no job, stays as it is. A journal that this image cannot read stays as
+    /// it is until a reset ([`Origin::Unread`]).
     ///
-    /// The changes since the last checkpoint are carried out again, which may take as long as it
-    /// did then, by the milliseconds of `now_ms`; `pauses` is called meanwhile.
+    /// The changes since the last checkpoint are carried out again. That may take as long as it
+    /// took the first time. `pauses` is called meanwhile, and `now_ms` is the clock, in
+    /// milliseconds.
     pub fn restore(
         &mut self,
         recovered: Recovered,
@@ -245,17 +246,17 @@ impl<'m, K, const CLIENTS: usize> Server<'m, K, CLIENTS> {
         }
     }
 
-    /// The same server with another slice: it answers a change whose attempt takes longer than this
-    /// many milliseconds then; with 0 in the first pause.
+    /// The same server with another slice: a change whose attempt takes longer is answered after
+    /// this many milliseconds. With 0 it is answered in the first pause.
     #[must_use]
     pub const fn pausing_after(mut self, ms: Ticks) -> Self {
         self.slice = ms;
         self
     }
 
-    /// The rate to set the line to now, if it is another. Call it whenever the server has nothing
-    /// to do, and at least every few milliseconds. `has_left` tells whether the line has sent all
-    /// replies.
+    /// The rate to set the line to now, if the rate changes. Call it whenever the server has
+    /// nothing to do, and at least every few milliseconds. `has_left` tells whether the line has
+    /// sent all replies.
     #[cfg(feature = "rates")]
     pub fn next_rate(&mut self, now: Ticks, has_left: impl FnOnce() -> bool) -> Option<u32> {
         let Front { counters, rate, .. } = &mut self.front;
@@ -271,7 +272,7 @@ impl<'m, K, const CLIENTS: usize> Server<'m, K, CLIENTS> {
         &self.controller
     }
 
-    /// What was seen on the line so far.
+    /// The counts of what came over the line so far.
     pub const fn counters(&self) -> &LineCounters {
         &self.front.counters
     }
@@ -286,7 +287,7 @@ impl<'m, K, const CLIENTS: usize> Server<'m, K, CLIENTS> {
         self.front.origin
     }
 
-    /// The one time of the server, by which everything happens and leases begin and end.
+    /// The time of the server. There is only one, by which changes happen and leases begin and end.
     ///
     /// It goes with the caller's clock. While a session has a virtual clock, the time is that of
     /// the latest change. When that session gives the clock back or ends, time goes on from there.
@@ -354,14 +355,14 @@ impl<K: Keep, const CLIENTS: usize> Server<'_, K, CLIENTS> {
         saving.meanwhile.result
     }
 
-    /// Writes a checkpoint without pauses: of the present state, or of the one after a reset at
+    /// Writes a checkpoint without pauses: of the present state, or of the state after a reset at
     /// this time.
     fn checkpoint(&mut self, reset: Option<Ticks>) -> Result<(), NotKept> {
         let sessions = &mut self.front.sessions;
         let kept = self.keep.checkpoint(&self.controller, reset, sessions);
         self.has_no_checkpoint = kept.is_err();
         if reset.is_some() && kept.is_ok() && self.front.origin == Origin::Unread {
-            // It has replaced the state that was not read.
+            // The checkpoint has replaced the state that was not read.
             self.front.origin = Origin::New;
         }
         kept

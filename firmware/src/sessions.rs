@@ -3,15 +3,16 @@
 //! A client that receives no reply cannot tell whether its frame or the reply was lost, and sends
 //! the same frame again. So the server remembers the outcomes of the last [`WINDOW`] changes of
 //! each of its last clients: [`CLIENTS_MAX`] of them on a board. A change that comes again is
-//! answered from memory and not carried out again. One that is older than what is remembered is
-//! refused. So is one that was never carried out although later ones were: a line that repeats or
-//! delays frames cannot have a change carried out when its client no longer expects it. A hello
-//! counts as a later change, too, so a client that has given a change up learns by a hello and a
-//! query whether it was carried out.
+//! answered from memory and not carried out again. A change that is older than the remembered ones
+//! is refused. So is a change that was never carried out although later ones were: a line that
+//! repeats or delays frames cannot have a change carried out when its client no longer expects it.
+//! A hello counts as a later change, too, so a client that has given a change up learns by a hello
+//! and a query whether it was carried out.
 //!
 //! Each session has a number of its own. When a client's session had to make room for another
-//! client's, late frames of it name a session that is no more. They are refused, although the
-//! client may have a new session by then. After a reset the boot that they name is no more.
+//! client's session, late frames of the first client name a session that no longer exists. They are
+//! refused, although the client may have a new session by then. After a reset, late frames name a
+//! boot that is over.
 
 use meshalloc::{Change, Error, Outcome, Ticks};
 use serde::{Deserialize, Serialize};
@@ -20,7 +21,7 @@ use crate::protocol::ProtocolError;
 
 /// The most clients that have a session at a time on a board.
 pub const CLIENTS_MAX: usize = 4;
-/// The outcomes remembered for each of them.
+/// The number of outcomes remembered for each client.
 pub const WINDOW: usize = 4;
 
 /// The sessions of a server, with at most `CLIENTS` clients.
@@ -54,7 +55,8 @@ pub(crate) struct Client {
     /// The latest sequence number of a hello or of a change that was settled: carried out, refused
     /// as busy, or given up.
     last: u32,
-    /// The outcomes of the last ones with their sequence numbers; the next one goes to `next`.
+    /// The outcomes of the last changes with their sequence numbers. The next outcome goes to
+    /// `next`.
     outcomes: [Option<(u32, Remembered)>; WINDOW],
     next: u8,
 }
@@ -71,7 +73,7 @@ impl Client {
 }
 
 impl<const CLIENTS: usize> Sessions<CLIENTS> {
-    /// No session.
+    /// Makes a list without sessions.
     pub const fn new() -> Self {
         Sessions {
             clients: [Client::NONE; CLIENTS],
@@ -81,9 +83,9 @@ impl<const CLIENTS: usize> Sessions<CLIENTS> {
         }
     }
 
-    /// Opens a session for a client, or goes on with the one it has. Returns its number. If all
-    /// places are taken, the client that has done nothing for longest loses its own. Changes with
-    /// earlier sequence numbers will not be carried out any more.
+    /// Opens a session for a client, or goes on with the session that the client has. Returns the
+    /// number of the session. If all places are taken, the client that has done nothing for longest
+    /// loses its own. Changes with earlier sequence numbers will not be carried out any more.
     pub fn open(&mut self, id: u32, seq: u32) -> u32 {
         let place = self.oldest(id);
         self.clock = self.clock.wrapping_add(1);
@@ -109,7 +111,8 @@ impl<const CLIENTS: usize> Sessions<CLIENTS> {
         client.number
     }
 
-    /// Where the session of this number is; opens it there if it is not, as it was before a reset.
+    /// The place of the session of this number. If there is no such session, it is opened, as it
+    /// was before a reset.
     #[cfg(feature = "durable")]
     pub(crate) fn recall(&mut self, id: u32, number: u32) -> Place {
         if let Some(place) = self.find(id, number) {
@@ -166,8 +169,8 @@ impl<const CLIENTS: usize> Sessions<CLIENTS> {
         Place(known.unwrap_or_else(|| oldest.map_or(0, |(_, at)| at)))
     }
 
-    /// Where the session of this number is, if it is this client's. Counts as something that the
-    /// client has done.
+    /// The place of the session of this number, if the session is this client's. The call counts as
+    /// something that the client has done.
     pub fn find(&mut self, id: u32, number: u32) -> Option<Place> {
         self.clock = self.clock.wrapping_add(1);
         let mut clients = self.clients.iter_mut().zip(0..);
@@ -191,8 +194,8 @@ impl<const CLIENTS: usize> Sessions<CLIENTS> {
         client.is_none_or(|client| !is_later(seq, client.last))
     }
 
-    /// The change with this sequence number, which is not past, will not be carried out, nor will a
-    /// copy of it.
+    /// Notes that the change with this sequence number will not be carried out, nor a copy of it.
+    /// The number must not be past.
     pub(crate) fn give_up(&mut self, place: Place, seq: u32) {
         if let Some(client) = self.clients.get_mut(place.0) {
             client.last = seq;
@@ -256,7 +259,7 @@ impl<const CLIENTS: usize> Default for Sessions<CLIENTS> {
     }
 }
 
-/// Whether a sequence number comes after another one. They are counted modulo 2^32.
+/// Whether a sequence number comes after another one. Sequence numbers are counted modulo 2^32.
 const fn is_later(seq: u32, other: u32) -> bool {
     seq.wrapping_sub(other) as i32 > 0
 }

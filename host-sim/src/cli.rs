@@ -1,8 +1,8 @@
-//! The command line: options, and from a command to an exit code.
+//! The command line: its options, and how a command is carried out and ends with an exit code.
 //!
-//! What cannot be done ends with one line on standard error and exit code 2; so do wrong options.
-//! After Ctrl-C the code is 130; when a controller was lost, or a run failed after others were
-//! complete, it is 1.
+//! A command that cannot be carried out ends with one line on standard error and exit code 2; so do
+//! wrong options. After Ctrl-C the code is 130. When a controller was lost, or a run failed after
+//! others were complete, the code is 1.
 
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
@@ -91,7 +91,8 @@ const FEW: &[&str] = &[
 /// A command with more options than this shows [`FEW`] of them for `-h`.
 const MANY: usize = 24;
 
-/// The commands. For `-h` each option of one with many has the first words of its help.
+/// The commands. In the `-h` text of a command with many options, each option has the first words
+/// of its help.
 fn commands(color: ColorChoice) -> clap::Command {
     let short = |command: clap::Command| {
         if command.get_arguments().count() <= MANY {
@@ -284,7 +285,7 @@ pub fn main() -> ExitCode {
     let mut printed = Printable::new(&mut output);
     let outcome =
         carry_out(&cli, &mut printed).and_then(|()| printed.flush().map_err(Failure::from));
-    // What is left in the buffer has been written, or cannot be.
+    // The buffer was flushed. If bytes are left in it, they cannot be written.
     let _ = output.into_parts();
     ended(outcome)
 }
@@ -302,7 +303,7 @@ fn explain(mut error: clap::Error) -> ExitCode {
     let mut arguments = std::env::args_os();
     let is_odd = |argument: OsString| argument.to_string_lossy().contains(char::is_control);
     if error.use_stderr() && arguments.any(is_odd) {
-        // Without colours, among which those of an argument could not be told apart.
+        // Without colours, since colours in an argument could not be told from those of clap.
         failure::to_stderr(&error.render().to_string().trim_end());
         return ExitCode::from(error.exit_code() as u8);
     }

@@ -26,7 +26,7 @@ pub struct CompareArgs {
     study: StudyArgs,
 }
 
-/// All settings but those of a board.
+/// Takes all settings except those of a board.
 impl Takes for CompareArgs {
     fn take(arg: Arg) -> Option<Arg> {
         Some(match arg.get_long()? {
@@ -46,9 +46,9 @@ impl Takes for CompareArgs {
     }
 }
 
-/// The names of the default strategies, of which those are compared that serve the machine: a scan,
-/// a complete one, one that keeps large free submeshes, one that looks ahead, and no contiguity at
-/// all.
+/// The names of the default strategies. Those that serve the machine are compared: a scan, a
+/// complete strategy, one that keeps large free submeshes, one that looks ahead, and one without
+/// contiguity.
 const DEFAULT: &[&str] = &[
     "first-fit",
     "adaptive-scan",
@@ -57,7 +57,7 @@ const DEFAULT: &[&str] = &[
     "naive",
 ];
 
-/// The same on a cube: what Chuang and Wu compare.
+/// The default strategies on a cube: those that Chuang and Wu compare.
 const DEFAULT_CUBE: &[&str] = &[
     "tree-collapsing",
     "tree-collapsing-printed",

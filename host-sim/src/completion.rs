@@ -84,7 +84,8 @@ where
         .hide_possible_values(true)
 }
 
-/// Values of a setting, if it has some that are short to write; not all that it takes.
+/// Values of a setting, if it has some that are short to write. The setting may take other values,
+/// too.
 pub(crate) fn values(key: &str) -> Vec<&'static str> {
     let of = |forms: &'static [Form]| {
         let names = forms.iter().map(|form| form.name);

@@ -352,7 +352,7 @@ impl Device<'_> {
         }
     }
 
-    /// The change of these words, which are an operation of `replay`.
+    /// The change that these words stand for, which are an operation of `replay`.
     fn parsed(&self, operation: &str, words: &[String]) -> Result<Change, Failure> {
         let line = format!("{operation} {}", words.join(" "));
         let parsed = replay::parse(line.as_bytes(), self.line.configuration.machine);
@@ -413,7 +413,7 @@ impl Device<'_> {
             return Err(format!("the scheduler is {text}, but {expected}").into());
         }
         let scheduler = scheduler.map(names::scheduler).transpose()?;
-        // Its times are milliseconds, the ticks of the controller's clock.
+        // The scheduler's times are milliseconds, the ticks of the controller's clock.
         let scheduler = scheduler.map(|kind| names::scheduler_in(kind, TimeUnit::Cycle));
         self.line.configuration = Configuration {
             machine: grid,
@@ -428,7 +428,7 @@ impl Device<'_> {
         self.try_change(change)?.map_err(|error| refused(&error))
     }
 
-    /// The same, but prints nothing of an error of the controller.
+    /// The same, but does not print an error of the controller.
     fn try_change(&mut self, change: &Change) -> Result<Result<(), Error>, Failure> {
         let mut happened = Vec::new();
         let outcome = self.line.client.call(change, None, &mut |event, blocks| {
@@ -480,7 +480,7 @@ impl Device<'_> {
         Ok(Ok(()))
     }
 
-    /// Has a job get other processors, and prints which takes the place of which.
+    /// Gives a job other processors, and prints which new ones replace which old ones.
     fn replace(&mut self, job: JobId) -> Result<(), Failure> {
         let old = self.blocks(job)?;
         self.change(&Change::Replace { job })?;

@@ -12,10 +12,10 @@ use meshalloc_sim::experiment::{ExperimentError, Failed, StrategyResult};
 use meshalloc_sim::scenario::SettingError;
 use meshalloc_sim::simulation::SimulationError;
 
-/// Exit code where there are no results.
+/// The exit code if there are no results.
 const EXIT_FAILURE: u8 = 2;
 
-/// Exit code of incomplete results, or of results whose picture or file of jobs failed.
+/// The exit code if results are incomplete, or if their picture or file of jobs failed.
 const EXIT_INCOMPLETE: u8 = 1;
 
 pub(crate) const EXIT_CODES: &str = "\
@@ -39,8 +39,8 @@ pub(crate) fn note(line: &dyn fmt::Display) {
     }
 }
 
-/// Writes a line to standard error, as far as it can be written: a reader that has closed it
-/// changes neither what is done nor the exit code.
+/// Writes a line to standard error, as far as it can be written: if the reader has closed standard
+/// error, the command goes on and its exit code stays the same.
 pub(crate) fn to_stderr(line: &dyn fmt::Display) {
     let _ = writeln!(io::stderr(), "{}", printable(&line.to_string()));
 }
@@ -54,7 +54,8 @@ pub enum Failure {
     OutputClosed,
     /// The experiments ended early. What is complete has been printed.
     Incomplete(Incomplete),
-    /// Results are written, something that was to be made of them is not: the line of the error.
+    /// Results were written, but a file that was to be made from them was not: the line of the
+    /// error.
     AfterResults(String),
 }
 
@@ -114,7 +115,7 @@ impl From<SettingError> for Failure {
 }
 
 impl From<ExperimentError> for Failure {
-    /// Of a run that ended early, where nothing is shown of what is incomplete.
+    /// For a run that ended early, when no incomplete results are shown.
     fn from(error: ExperimentError) -> Self {
         let reason = error.to_string();
         match code(&error) {
@@ -163,8 +164,8 @@ pub(crate) fn command_line(words: &[String]) -> String {
     quoted.collect::<Vec<_>>().join(" ")
 }
 
-/// After Ctrl-C, where the same command goes on: says which one that is. `kept` has what is
-/// complete.
+/// After Ctrl-C, when the same command would continue the work: names that command. `kept` has the
+/// complete results.
 pub(crate) fn goes_on(kept: &Path) -> Failure {
     let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
     let command = command_line(&words.collect::<Vec<_>>());
@@ -175,7 +176,7 @@ pub(crate) fn goes_on(kept: &Path) -> Failure {
     })
 }
 
-/// Writes files, and only then the report: none is lost when standard output is closed early.
+/// Writes files, and only then the report: no file is lost when standard output is closed early.
 pub(crate) fn files_first(
     output: &mut dyn Write,
     command: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
@@ -199,7 +200,7 @@ impl Incomplete {
 }
 
 impl Failure {
-    /// The same of what this option was to make of results that have been written.
+    /// The failure of the file that this option was to make from results that have been written.
     pub(crate) fn after_results(self, option: &dyn fmt::Display) -> Self {
         match self {
             Failure::Message(reason) => Failure::AfterResults(format!("{option}: {reason}")),

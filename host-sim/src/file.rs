@@ -1,4 +1,5 @@
-//! Files as a whole: at any time a reader of a regular file finds the old content or the new one.
+//! Replaces files as a whole: at any time a reader of a regular file finds the old content or the
+//! new content.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
@@ -10,15 +11,15 @@ use tempfile::NamedTempFile;
 
 use crate::html;
 
-/// Puts a file in the place of another, by way of a temporary one in the same folder, and brings
-/// both the file and its name to the disk; what is no regular file (a pipe, a terminal, a symbolic
-/// link) is written in place. Makes the folder if need be. After an error the regular file that was
-/// there before still is.
+/// Replaces a file by way of a temporary file in the same folder, and brings both the file and its
+/// name to the disk. If the path is not a regular file (but a pipe, a terminal, a symbolic link),
+/// it is written in place. Makes the folder if need be. After an error the old regular file is
+/// still there.
 pub(crate) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     write_with(path, |file| file.write_all(content))
 }
 
-/// The same with content that `fill` writes piece by piece.
+/// The same as [`write`], with content that `fill` writes piece by piece.
 pub(crate) fn write_with(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -43,8 +44,8 @@ pub(crate) fn sync_folder(file: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A file for what will become a part of `path`; on the same disk, if that is a regular file. It
-/// has no name, so nothing is left of it even if the process is killed.
+/// A file for data that will become a part of `path`. It is on the same disk, if `path` is a
+/// regular file. The file has no name, so it disappears even if the process is killed.
 pub(crate) fn part(path: &Path) -> io::Result<File> {
     if is_special(path) {
         tempfile::tempfile()
@@ -75,8 +76,8 @@ pub(crate) fn remove_abandoned(folder: &Path) {
     }
 }
 
-/// An error about a file that is there and that the program did not write, unless such files are to
-/// be replaced.
+/// An error about an existing file that the program did not write, unless such files are to be
+/// replaced.
 pub(crate) fn check_own(path: &Path, product: Product, replace: ReplaceArgs) -> io::Result<()> {
     match fs::metadata(path) {
         Ok(known) if known.is_file() && !replace.foreign && !product.is_in(path)? => {
@@ -86,11 +87,11 @@ pub(crate) fn check_own(path: &Path, product: Product, replace: ReplaceArgs) -> 
     }
 }
 
-/// What is said of a file that is there and that the program did not write.
+/// The message about an existing file that the program did not write.
 const FOREIGN: &str =
     "it is there, and host-sim did not write it (expected another file, or --replace)";
 
-/// What the program writes, by which it knows a file of its own.
+/// The kinds of files that the program writes. It recognises its own files by marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Product {
     /// Results (CSV or JSON).
@@ -153,8 +154,8 @@ fn is_special(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|known| !known.is_file())
 }
 
-/// Whether [`write`] can be expected to succeed, asked before the work; makes the folder. One that
-/// the program did not write stays, unless such files are to be replaced.
+/// Checks, before the work, that [`write`] is expected to succeed; makes the folder. A file that
+/// the program did not write is an error, unless such files are to be replaced.
 pub(crate) fn check(path: &Path, product: Product, replace: ReplaceArgs) -> io::Result<()> {
     check_own(path, product, replace)?;
     match fs::metadata(path) {
@@ -169,8 +170,8 @@ pub(crate) fn check(path: &Path, product: Product, replace: ReplaceArgs) -> io::
     }
 }
 
-/// Whether the files of these options are different ones: of two that are the same, one would take
-/// the place of the other. What is no regular file, such as a pipe, may be named twice.
+/// Whether the files of these options are different ones: if two are the same, one would replace
+/// the other. A path that is not a regular file, such as a pipe, may be named twice.
 pub(crate) fn distinct(paths: &[(&str, Option<&Path>)]) -> Result<(), String> {
     let mut seen: Vec<(&str, PathBuf)> = Vec::new();
     for &(option, path) in paths {
@@ -202,7 +203,7 @@ pub(crate) fn spare(
     })
 }
 
-/// The one path of a file that there is, or is to be.
+/// The canonical path of a file that exists, or is to be made.
 fn place(path: &Path) -> PathBuf {
     let absolute = || std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let of_folder = || {
@@ -233,7 +234,7 @@ fn temporary(path: &Path) -> io::Result<NamedTempFile> {
     {
         use std::fs::Permissions;
         use std::os::unix::fs::PermissionsExt;
-        // As of any new file: the mask of the process applies.
+        // The same permissions as for any new file: the mask of the process applies.
         builder.permissions(Permissions::from_mode(0o666));
     }
     builder.tempfile_in(folder)

@@ -3,7 +3,7 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-/// What a page says of the program that wrote it.
+/// The element of a page that names the program that wrote it.
 pub(crate) const GENERATOR: &str = "<meta name=\"generator\" content=\"host-sim\">";
 
 pub(crate) fn page(title: &str, style: &str, body: &Markup) -> String {
@@ -15,7 +15,7 @@ pub(crate) fn page(title: &str, style: &str, body: &Markup) -> String {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 (PreEscaped(GENERATOR))
                 title { (title) }
-                // Otherwise a browser asks for one.
+                // Otherwise a browser asks for an icon.
                 link rel="icon" href="data:,";
                 style { (PreEscaped(style)) }
             }

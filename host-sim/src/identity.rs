@@ -1,4 +1,4 @@
-//! What identifies the program and its decisions in results.
+//! The values that identify the program and its decisions in results.
 
 /// The program's name in results.
 pub const PROGRAM: &str = "host-sim";

@@ -14,13 +14,13 @@ use meshalloc_sim::statistics::Delays;
 
 mod twin;
 
-/// How long the controller may take to be put in order at the end: for a reply, how often it is
-/// asked, and how long without progress. After an interruption the user waits for it.
+/// The limits for putting the controller in order at the end: the time for a reply, the number of
+/// attempts, and the time without progress. After an interruption the user waits for this.
 const LEAVE: (Duration, u32, Duration) = (Duration::from_secs(1), 5, Duration::from_secs(2));
 const LEAVE_INTERRUPTED: (Duration, u32, Duration) =
     (Duration::from_millis(200), 2, Duration::from_millis(100));
 
-/// What may be the cause, or what can be done.
+/// A possible cause of the error, or a remedy.
 pub(crate) fn hint(error: &ClientError) -> &'static str {
     match error {
         ClientError::NoReply { stray, .. } if stray.bytes == 0 => {
@@ -36,21 +36,23 @@ pub(crate) fn hint(error: &ClientError) -> &'static str {
 
 /// The one controller at the end of a line, for one run after another.
 ///
-/// Opening it takes the controller over, and its clock; jobs and faults of earlier clients are
-/// forgotten when a run begins. At its end it leaves no job behind, and the controller's own clock.
+/// Opening the line takes over the controller and its clock. When a run begins, jobs and faults of
+/// earlier clients are forgotten. At the end no job is left behind, and the controller uses its own
+/// clock again.
 pub struct LineBackends {
     endpoint: Endpoint,
     client: Client<Box<dyn Line + Send>>,
-    /// Of the configurations so far, the latest last.
+    /// The strategy and the round trips of each configuration so far, the latest last.
     round_trips: Vec<(StrategyKind, Delays)>,
     is_used: bool,
-    /// Whether there is nothing to put in order: the line is gone, or has another client.
+    /// Whether nothing can be put in order at the end, since the line is gone or has another
+    /// client.
     is_lost: bool,
 }
 
 impl LineBackends {
-    /// Opens the line, reads the greeting and takes the clock, which is virtual until this is
-    /// dropped. Jobs of other clients that have leases are an error.
+    /// Opens the line, reads the greeting and takes over the clock, which is virtual until this
+    /// value is dropped. It is an error if other clients have jobs with leases.
     pub fn open(endpoint: &Endpoint) -> Result<Self, BackendError> {
         let failed = |reason: String| BackendError::Line {
             endpoint: endpoint.to_string(),
@@ -88,8 +90,8 @@ impl LineBackends {
         self.client.greeting()
     }
 
-    /// How long changes took, from sending to the last byte of the reply, in nanoseconds: of all
-    /// runs so far of a strategy, or of one that was given several seeds.
+    /// How long changes took, from sending to the last byte of the reply, in nanoseconds. It covers
+    /// all runs so far of a strategy, or of a strategy that was given several seeds.
     pub fn round_trips(&self, strategies: &[StrategyKind]) -> Delays {
         let runs = self.round_trips.iter();
         let of_strategy = runs.filter(|run| strategies.contains(&run.0));
@@ -125,7 +127,8 @@ impl Backends for LineBackends {
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError> {
         self.check_description(description)?;
-        // The reset makes an interrupted client's jobs go, which would forbid the configuration.
+        // The reset removes the jobs of an interrupted client, which would forbid the
+        // configuration.
         self.prepare(&Change::Reset)?
             .map_err(|error| self.unexpected(&error))?;
         match self.prepare(&Change::Configure(configuration))? {
@@ -143,7 +146,7 @@ impl Backends for LineBackends {
 }
 
 impl Drop for LineBackends {
-    /// Leaves no job behind, and the controller's own clock.
+    /// Leaves no job behind, and gives the controller its own clock back.
     fn drop(&mut self) {
         if self.is_lost {
             return;
@@ -169,7 +172,7 @@ impl Drop for LineBackends {
     }
 }
 
-/// Whether this client has no say on the controller any more.
+/// Whether this client no longer controls the controller.
 const fn ends_control(error: &ClientError) -> bool {
     match error {
         ClientError::Line { .. }

@@ -1,4 +1,4 @@
-//! `list`: what there is to choose from, and where it comes from.
+//! `list`: the values to choose from, with their sources.
 
 use std::io::{self, Write};
 
@@ -195,7 +195,7 @@ fn metrics(output: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// What follows the colon in each of these forms, where there is one.
+/// The text after the colon in each of these forms that has a colon.
 fn parameters(forms: impl IntoIterator<Item = &'static str>) -> Vec<&'static str> {
     let forms = forms.into_iter().filter_map(|form| form.split_once(':'));
     forms.map(|(_, parameters)| parameters).collect()

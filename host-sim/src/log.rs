@@ -1,4 +1,4 @@
-//! `log`: what a log has in it, before it is run.
+//! `log`: summarises a log before it is run.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -76,7 +76,7 @@ pub(crate) fn log(args: &LogStatisticsArgs, output: &mut dyn Write) -> Result<()
 }
 
 impl Distribution {
-    /// Of values in `unit`s; `None` without any.
+    /// The distribution of these values, in `unit`s; `None` if there are no values.
     fn of(values: impl Iterator<Item = u64>, unit: f64) -> Option<Self> {
         let (mut all, mut count, mut sum) = (Delays::default(), 0, 0_u128);
         for value in values {
@@ -114,7 +114,7 @@ fn share(part: u128, whole: u128) -> f64 {
 }
 
 impl LogDocument {
-    /// What a log has in it; `machine` is the one that is named.
+    /// The summary of a log; `machine` is the machine that is named.
     fn of(log: &Log, machine: Option<Grid>) -> Self {
         let jobs = || log.jobs.iter();
         let (_, all) = total(jobs());
@@ -243,7 +243,7 @@ impl LogDocument {
             let numbers = [row.mean, row.min, row.median, row.p95, row.max];
             let numbers = numbers.map(|number| match name {
                 "load of a week" => format!("{number:.3}"),
-                // A whole number would be another one.
+                // Rounded to a whole number, it would be another number.
                 _ if number < 100.0 && number.fract() != 0.0 => format!("{number:.1}"),
                 _ => format!("{number:.0}"),
             });

@@ -1,5 +1,5 @@
-//! Maps: pictures of which job holds which processors at one moment. A [`Snapshot`] is of a run's
-//! [`History`], or is read from a controller, wherever it is, through its
+//! Maps: pictures of which job holds which processors at one moment. A [`Snapshot`] comes from a
+//! run's [`History`], or is read from a controller, wherever it runs, through its
 //! [`Backend`](meshalloc_sim::backend::Backend). It is drawn as [`svg`] or on the [`terminal`];
 //! jobs that touch differ in [colour](colouring).
 
@@ -167,7 +167,7 @@ impl Map {
     }
 }
 
-/// A block as one asks for it: `submesh: 4x2`, `subcube: 4x2`.
+/// A block as a request for it is written: `submesh: 4x2`, `subcube: 4x2`.
 fn asked(machine: &Grid, block: Block) -> String {
     let mut extents = machine.written(machine.extent(block)).to_vec();
     let kind = if machine.is_written_high_first() {

@@ -62,7 +62,7 @@ impl FromStr for Drawing {
     }
 }
 
-/// What a file has.
+/// The content of a file.
 enum Kind {
     Results(Format),
     Jobs,
@@ -110,7 +110,7 @@ pub(crate) fn check_only(path: &Path, is_page: bool) -> Result<(), String> {
     }
 }
 
-/// The files, which can be written.
+/// The files of the results. They were checked to be writable.
 #[derive(Debug, Default)]
 pub(crate) struct Outputs {
     results: Vec<(PathBuf, Format)>,
@@ -175,7 +175,7 @@ fn failed(path: &Path, error: &std::io::Error) -> String {
 }
 
 impl Outputs {
-    /// What shows a single run, as an option: the first of them.
+    /// The first option whose file shows a single run.
     pub(crate) fn of_one_run(&self) -> Option<String> {
         let file = self.jobs.as_ref().or(self.page.as_ref());
         let file = file.map(|path| format!("--output {}", path.display()));

@@ -1,11 +1,12 @@
 //! Pictures of measurements: a measure over the offered load, or over the side of the mesh, one
 //! line a strategy; over categories, one bar a strategy.
 //!
-//! They are made to be printed: every strategy has a marker and a dash pattern of its own beside
-//! its colour, and a saturated point stands in a strip above the axes, and among the numbers only
-//! if it has a mean, as that of a log has. A point whose mean still grows with the length of the
-//! run has an arrow; one that leaves out refused jobs has their part of all below it; a number that
-//! a text states about a point is a ring. [`Layout`] is for a whole page or for a column of it.
+//! The pictures are made for print: every strategy has a marker and a dash pattern of its own in
+//! addition to its colour. A saturated point is in a strip above the axes; it is also among the
+//! numbers if it has a mean, as with a log. A point whose mean still grows with the length of the
+//! run has an arrow. A point that leaves out refused jobs has their share of all jobs below it. A
+//! number that a text states about a point is a ring. [`Layout`] is for a whole page or for a
+//! column of it.
 
 use std::fmt::Display;
 
@@ -65,19 +66,19 @@ pub struct Picture {
     pub subtitle: String,
     /// What the horizontal axis shows, with its unit.
     pub x_label: String,
-    /// How far apart its values are.
+    /// The scale of the horizontal axis.
     pub x_scale: Scale,
     /// What the vertical axis shows, with its unit.
     pub y_label: String,
     /// The lines.
     pub series: Vec<Series>,
-    /// Numbers that a text states about points of them.
+    /// Numbers that a text states about points of the series.
     pub stated: Vec<Stated>,
     /// Where the legend is.
     pub layout: Layout,
 }
 
-/// What is equally far apart on the horizontal axis.
+/// The scale of the horizontal axis, that is, which steps are equally far apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Scale {
     /// Equal differences.
@@ -153,7 +154,7 @@ pub struct Measured {
 ///
 /// # Errors
 ///
-/// What went wrong while drawing, in words. Drawing into memory gives no cause for it to happen.
+/// What went wrong while drawing, in words. Drawing into memory should not fail.
 pub fn svg(picture: &Picture) -> Result<Svg, String> {
     let frame = Frame::new(picture);
     let (width, height) = frame.size();
@@ -358,7 +359,7 @@ fn draw_series(
     if let Some(slot) = slot {
         slot.draw(root, chart, axis, series, look)?;
     } else {
-        // A saturated point interrupts the line: there is no number to lead it to.
+        // A saturated point interrupts the line, since it has no number.
         for stretch in series.points.split(|point| point.y.is_none()) {
             let path: Vec<(i32, i32)> = stretch
                 .iter()

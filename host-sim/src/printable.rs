@@ -1,7 +1,7 @@
-//! What is printed. Texts of files, of programs at the other end of a line and of arguments may
-//! have control characters in them, which a terminal would obey. Whatever is printed passes through
-//! here, and such characters are printed as JSON writes them: `\u001b`. In JSON the value stays the
-//! same.
+//! Makes texts safe to print. Texts of files, of programs at the other end of a line and of
+//! arguments may have control characters in them, which a terminal would obey. All output passes
+//! through this module, which prints such characters as JSON writes them: `\u001b`. In JSON the
+//! value stays the same.
 
 use std::borrow::Cow;
 use std::io::{self, Write};

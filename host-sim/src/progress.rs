@@ -14,7 +14,7 @@ use meshalloc_sim::experiment::Progress;
 use meshalloc_sim::history::Recording;
 use meshalloc_sim::simulation::{Observer, RunResult, Seen};
 
-/// Seconds between lines of progress where standard error is no terminal.
+/// Seconds between lines of progress if standard error is not a terminal.
 const LINE_EVERY: u64 = 30;
 
 /// Text of some lines above a bar.
@@ -22,7 +22,8 @@ pub(crate) trait Above: Sync {
     /// The text before the first run.
     fn first(&self) -> String;
 
-    /// The text after this run, of which [`Progress::ended`] tells; `None`: it stays.
+    /// The text after this run, which [`Progress::ended`] reports; `None` if the text stays the
+    /// same.
     fn after(&self, place: usize, strategy: usize, run: &RunResult) -> Option<String>;
 }
 
@@ -33,9 +34,9 @@ pub(crate) struct Bar<'j> {
     bar: ProgressBar,
     /// The file of jobs, if there is one.
     jobs: Option<&'j JobsFile<'j>>,
-    /// What keeps the first replications, if anything does.
+    /// The recording of the first replications, if there is one.
     histories: Option<&'j Recording>,
-    /// What stands above the bar, if there is something.
+    /// The text above the bar, if there is one.
     above: Option<&'j (dyn Above + 'j)>,
     /// The seconds at which the next line is due.
     due: AtomicU64,
@@ -85,7 +86,7 @@ impl<'j> Bar<'j> {
             self.bar.set_style(style);
         }
         Bar {
-            // It is drawn with the bar, as soon as the number of jobs is known.
+            // The message is drawn with the bar, as soon as the number of jobs is known.
             bar: self.bar.clone().with_message(above.first()),
             above: Some(above),
             ..self

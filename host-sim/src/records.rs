@@ -1,4 +1,4 @@
-//! Files of single jobs: what each measured job of a run asked for, got and waited for.
+//! Files of single jobs: the request, the processors and the times of each measured job of a run.
 //!
 //! As a table (CSV) the file has all strategies and replications, in their order, and in each the
 //! measured jobs in order of arrival. Its columns are those of a `jobs.csv` of Batsim (Dutot et al.
@@ -50,7 +50,7 @@ struct Parts {
     of_runs: BTreeMap<(usize, u32), io::Result<Part>>,
 }
 
-/// Where a run is among all parts.
+/// The place of a run among all parts.
 struct Part {
     from: u64,
     bytes: u64,
@@ -87,7 +87,7 @@ impl<'e> JobsFile<'e> {
         })
     }
 
-    /// What is said of it, with what another run from it would lack.
+    /// The line about the file, with what another run from it would lack.
     pub(crate) fn line(&self) -> String {
         let Experiment {
             measure, workload, ..
@@ -128,7 +128,7 @@ impl<'e> JobsFile<'e> {
         self.parts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts a run that has ended behind the others.
+    /// Appends a run that has ended to the others.
     fn keep(&self, run: BufWriter<File>, jobs: u64) -> io::Result<Part> {
         let mut run = run.into_inner().map_err(IntoInnerError::into_error)?;
         run.rewind()?;
@@ -144,7 +144,7 @@ impl<'e> JobsFile<'e> {
         Ok(Part { from, bytes, jobs })
     }
 
-    /// Puts the runs together that the results are about.
+    /// Joins the runs that the results are about.
     pub(crate) fn finish(&self, results: &[StrategyResult]) -> Result<(), String> {
         let mut parts = std::mem::take(&mut *self.parts());
         let mut needed = Vec::new();
@@ -185,7 +185,8 @@ struct RunOf<'e> {
 }
 
 impl RunOf<'_> {
-    /// What a job is called: its number in the log, or else its place in order of arrival, from 1.
+    /// The number of a job: its number in the log, or else its place in the order of arrival, from
+    /// 1.
     fn job_number(&self, number: u32) -> i64 {
         match &self.experiment.workload {
             Workload::Log(log) => log.job_number(number),
@@ -209,17 +210,17 @@ pub(crate) struct Recorder<'f> {
     file: &'f JobsFile<'f>,
     run: RunOf<'f>,
     place: usize,
-    /// Until the run has ended.
+    /// The file of the run; `None` when the run has ended.
     writer: Option<io::Result<BufWriter<File>>>,
     jobs: u64,
     /// The first job that has not left; `ahead[0]` is its place.
     first: u32,
-    /// Lines of jobs that left before it; empty lines of jobs that are not measured.
+    /// Lines of later jobs that have left already. Jobs that are not measured have empty lines.
     ahead: VecDeque<Option<Box<[u8]>>>,
 }
 
 impl Recorder<'_> {
-    /// The first job's line is written.
+    /// Moves on after the first job's line was written.
     fn advance(&mut self) {
         self.ahead.pop_front();
         self.first += 1;
@@ -257,8 +258,8 @@ impl Recorder<'_> {
             self.ahead.resize(place + 1, None);
         }
         if place > 0 {
-            // It may be there for long, so in memory of its own size; shrunk, it would leave gaps
-            // that no other line fits in.
+            // The line may stay for long, so it is in memory of its own size. A buffer that is
+            // shrunk would leave gaps that no other line fits in.
             self.ahead[place] = Some(line.as_slice().into());
             return;
         }

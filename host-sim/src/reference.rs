@@ -36,7 +36,7 @@ pub fn pages() -> io::Result<Vec<(&'static str, String)>> {
         let mut text = Vec::new();
         page(&command, &mut text)?;
         let text = String::from_utf8(text).map_err(io::Error::other)?;
-        // One line end at the end of each page.
+        // Each page ends with one line end.
         Ok((name, format!("{}\n", text.trim_end())))
     };
     PAGES.iter().map(page).collect()
@@ -217,7 +217,7 @@ fn meaning(arg: &Arg) -> String {
     cell(&text)
 }
 
-/// A help text as sentences: what ends without a mark gets a full stop.
+/// A help text as sentences: a text that ends without a punctuation mark gets a full stop.
 fn sentence(text: Option<&clap::builder::StyledStr>) -> String {
     let mut text = text.map(ToString::to_string).unwrap_or_default();
     if !text.is_empty() && !text.ends_with(['.', ':', ']']) {

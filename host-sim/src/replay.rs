@@ -7,8 +7,9 @@
 //! The operation `lease` gives a new one.
 //!
 //! Each operation gives one JSON object on a line. A job that does not fit is refused; with a
-//! [queue](Waiting) it waits until the scheduler lets it in. Its grant then is an object of its
-//! own, after the one of the operation that made it possible. So is the end of a lease.
+//! [queue](Waiting) it waits until the scheduler lets it in. Its grant is then a separate object,
+//! after the object of the operation that made it possible. The end of a lease is also a separate
+//! object.
 
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -46,7 +47,7 @@ pub(crate) use {
 /// The name of an error that is not a refusal.
 const UNKNOWN_JOB: &str = "unknown-job";
 
-/// What a replay did.
+/// The counts of a replay.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
     /// Operations of all kinds.
@@ -61,7 +62,7 @@ pub struct Counts {
     pub freed: u64,
     /// Attempts to free a job that held nothing.
     pub unknown_jobs: u64,
-    /// Leases given, those given at once with the job included.
+    /// Leases given, including those given together with the job.
     pub leases: u64,
     /// Attempts to give a lease to a job that is not there.
     pub leases_refused: u64,
@@ -148,19 +149,20 @@ pub enum ReplayError {
     Write(#[from] io::Error),
 }
 
-/// What becomes of a job that does not fit.
+/// How a job that does not fit is treated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Waiting {
-    /// It is refused.
+    /// The job is refused.
     #[default]
     Never,
-    /// It waits in the controller's queue.
+    /// The job waits in the controller's queue.
     Queue,
 }
 
 /// Carries out all operations of `input`, on a controller that serves `machine` and has no job. One
-/// JSON object for each goes to `output`, which is flushed whenever the input has to be waited for,
-/// at the end, and also before an error: the first line that cannot be read or carried out.
+/// JSON object for each operation goes to `output`. The output is flushed whenever the input has to
+/// be waited for, at the end, and before an error: the first line that cannot be read or carried
+/// out.
 pub fn replay(
     file: &str,
     input: impl Read,
@@ -193,7 +195,7 @@ struct Replay<'f> {
     waiting: Waiting,
     counts: Counts,
     /// The events of the latest change, in order, each with the place where its blocks end, and
-    /// those of the next event begin. Kept for its memory.
+    /// those of the next event begin. The list is kept so that its memory is reused.
     events: Vec<(Event, usize)>,
     /// The blocks of all events.
     blocks: Vec<Block>,
@@ -203,7 +205,7 @@ fn is_grant_of(event: &Event, job: JobId) -> bool {
     event.job == job && matches!(event.what, EventKind::Granted { .. })
 }
 
-/// Why a job waits, if the controller says it: boards may lack that.
+/// Why a job waits, if the controller can tell: boards may be unable to.
 fn reason(backend: &mut dyn Backend, job: JobId) -> Option<&'static str> {
     match backend.query(&Query::Why { job }) {
         Ok(Ok(Answer::Why(report))) => report.reason.map(Reason::name),
@@ -314,7 +316,7 @@ impl Replay<'_> {
         self.write_events(own, output)
     }
 
-    /// Writes the jobs that the change let in but `own`, and those whose leases have ended.
+    /// Writes the jobs that the change let in, except `own`, and the jobs whose leases have ended.
     fn write_events(
         &mut self,
         own: Option<JobId>,
@@ -356,7 +358,7 @@ impl Replay<'_> {
         &self.blocks[begin..self.events[place].1]
     }
 
-    /// Writes what came of marking or clearing processors.
+    /// Writes the result of marking or clearing processors.
     fn set(
         &mut self,
         backend: &mut dyn Backend,
@@ -412,7 +414,7 @@ impl Replay<'_> {
         }
     }
 
-    /// Has a change carried out. The events are in `self.events` then.
+    /// Lets the controller carry out a change. Afterwards the events are in `self.events`.
     fn call(
         &mut self,
         backend: &mut dyn Backend,

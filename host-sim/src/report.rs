@@ -1,4 +1,4 @@
-//! What `run` shows: a table for people, JSON for programs. A number that does not exist (the
+//! The output of `run`: a table for people, JSON for programs. A number that does not exist (the
 //! interval of a single run, the mean delay of a saturated system) is `null` in JSON and a word in
 //! the table.
 
@@ -37,27 +37,27 @@ pub(crate) use json::{LogJson, write_json};
 /// The wall-clock time of a strategy's runs.
 #[derive(Clone, Debug, Default)]
 pub struct Timing {
-    /// In all.
+    /// The total time.
     pub elapsed: Duration,
-    /// Each command, where it went over a line.
+    /// The time of each command, if commands went over a line.
     pub round_trips: Option<Delays>,
 }
 
-/// What a run gave.
+/// The report of a run.
 pub struct Report<'r> {
     /// The settings, with their defaults.
     pub settings: &'r Scenario,
-    /// What was run, with all that was read from files.
+    /// The experiment that was run, with the contents of its files.
     pub experiment: &'r Experiment,
     /// Version and build of the controller, if it is at the end of a line.
     pub controller: Option<String>,
     /// One result for each strategy.
     pub results: &'r [StrategyResult],
-    /// The metrics that are shown; none: those that the workload is about.
+    /// The metrics that are shown; if empty, those that the workload is about.
     pub metrics: &'r [Metric],
     /// The unit of times in tables, if one is chosen.
     pub(crate) time_unit: Option<TimeChoice>,
-    /// The time each of them took, in the same order, if it was measured.
+    /// The time that each result took, in the same order, if it was measured.
     pub timings: Option<&'r [Timing]>,
     /// Why the results are not of all replications.
     pub incomplete: Option<&'r Incomplete>,
@@ -68,7 +68,7 @@ impl Report<'_> {
         &self.experiment.workload
     }
 
-    /// Of each result, with the time that it took.
+    /// Each result, with the time that it took.
     fn timed(&self) -> impl Iterator<Item = (&StrategyResult, Option<&Timing>)> {
         let timing = |place| self.timings.map(|timings: &[Timing]| &timings[place]);
         let results = self.results.iter().enumerate();
@@ -113,8 +113,8 @@ impl Report<'_> {
         Metric::ALL.into_iter().filter(is_found).collect()
     }
 
-    /// Metrics that belong together: those that are chosen, or else first those that the workload
-    /// is about.
+    /// Groups of metrics that belong together: the chosen ones, or else first those that the
+    /// workload is about.
     fn metric_groups(&self) -> Vec<Vec<Metric>> {
         use Metric::*;
         if !self.metrics.is_empty() {
@@ -161,7 +161,7 @@ impl Report<'_> {
     }
 
     /// The metrics in as few tables as fit: as many groups in each as there is room for, or parts
-    /// of one. Next to the mean waiting delay stand the refused jobs that it leaves out.
+    /// of one. Next to the mean waiting delay is the number of refused jobs that it leaves out.
     fn metric_tables(&self, groups: &[Vec<Metric>]) -> Vec<String> {
         let any_refused = self.results.iter().any(|result| result.refused.total() > 0);
         let with_refused = |metric: Metric| any_refused && metric == Metric::WaitingDelay;
@@ -369,11 +369,11 @@ pub(crate) fn refused_texts(result: &StrategyResult) -> impl Iterator<Item = Str
     })
 }
 
-/// What is said where there is one run at each rate.
+/// The note if there is one run at each rate.
 pub(crate) const ONE_REPLICATION: &str =
     "One replication has no interval: --replications 2 or more give one.";
 
-/// What stands behind the means of these results, or why nothing does.
+/// The meaning of the numbers behind the means of these results, or why there are none.
 pub(crate) fn interval_note<'r>(
     results: impl IntoIterator<Item = &'r StrategyResult>,
 ) -> Option<&'static str> {

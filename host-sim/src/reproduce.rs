@@ -1,6 +1,6 @@
 //! `reproduce`: the figures of a paper, its claims, and the verdict on each.
 //!
-//! What the figures of a [paper] need is measured as one study, which continues after an
+//! The measurements for the figures of a [paper] are one study, which continues after an
 //! interruption; search times follow, one after the other. Each claim is then judged by a rule on
 //! the measurement, and a page puts everything together.
 
@@ -280,7 +280,7 @@ impl ReproduceArgs {
     }
 }
 
-/// Measures, judges, and writes everything down; of one shard it only measures.
+/// Measures, judges, and writes everything down. For one shard it only measures.
 pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<(), Failure> {
     let part = &args.part;
     let mut numbers = args.figures()?;
@@ -421,7 +421,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
     Ok(())
 }
 
-/// The figures that need a log which is not at hand, and what is said of each.
+/// The figures that need a log which is missing, with a note about each.
 fn without_log(paper: &Paper, logs: &Logs) -> Vec<(u32, String)> {
     let missing = |figure: &Figure| {
         let mut needed = figure
@@ -539,7 +539,7 @@ fn check_folder(
 fn remove_recorded(folder: &Path, record: &Path) -> Result<(), String> {
     let recorded = input::text(record).unwrap_or_default();
     for name in recorded.lines().skip(1) {
-        // Nothing outside the folder, whatever the record has.
+        // No file outside the folder is removed, whatever the record names.
         let path = Path::new(name).file_name().map(|name| folder.join(name));
         let Some(path) = path.filter(|path| path.is_file()) else {
             continue;

@@ -265,7 +265,7 @@ impl RunArgs {
     }
 }
 
-/// What is known of a picture before the runs.
+/// Checks what is known of a picture before the runs.
 fn check_plot(plot: Plot, experiment: &Experiment) -> Result<(), String> {
     match plot {
         Plot::Map(moment) => map::check(moment, experiment),

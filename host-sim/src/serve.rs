@@ -1,7 +1,7 @@
 //! `serve`: the server and the journal of the firmware as a program, for many clients at a time.
 //!
-//! It is another [`Board`]: its serial port is what comes over all connections ([`lines`]), its
-//! flash a file ([`area`]).
+//! The program is another [`Board`]: all connections together are its serial port ([`lines`]), and
+//! a file is its flash ([`area`]).
 
 use std::cell::RefCell;
 use std::collections::hash_map::RandomState;
@@ -36,7 +36,8 @@ mod lines;
 use area::{Area, Disk};
 use lines::{Lines, lines};
 
-/// The most clients that have a session at a time. Those that did nothing for longest lose theirs.
+/// The most clients that have a session at a time. Further clients replace the sessions that were
+/// idle for longest.
 const SESSIONS: usize = 256;
 /// How long the server may sleep: leases end, and signals are seen, within this time.
 const SLEEP: Duration = Duration::from_millis(20);

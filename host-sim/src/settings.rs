@@ -1,5 +1,5 @@
-//! The settings of a scenario, [`SETTINGS`], as options of commands, and what commands share beside
-//! them.
+//! The settings of a scenario, [`SETTINGS`], as options of commands, and further options that
+//! commands share.
 
 use std::ffi::{OsStr, OsString};
 use std::marker::PhantomData;
@@ -55,7 +55,7 @@ pub(crate) fn command_of<A: Args>() -> Command {
     A::augment_args(Command::new("arguments"))
 }
 
-/// The options of a command that are no settings, so that they are no keys of its files.
+/// The options of a command that are not settings, and so not keys of its files.
 pub(crate) fn own_options(command: &Command) -> Vec<&str> {
     let names = command.get_arguments().filter_map(Arg::get_long);
     names.filter(|name| Setting::of(name).is_none()).collect()
@@ -158,13 +158,13 @@ impl<T> Given<T> {
 }
 
 impl<T: Takes + Args> Given<T> {
-    /// These settings over those of a scenario file. A setting of the file that the command neither
-    /// takes nor ignores, and none of these replaces, is an error. So is one that contradicts them.
-    /// Notes go to standard error.
+    /// These settings over those of a scenario file. It is an error if the file has a setting that
+    /// the command neither takes nor ignores and that none of these settings replaces, or a setting
+    /// that contradicts these settings. Notes go to standard error.
     pub(crate) fn over(&self, file: Option<&Path>) -> Result<Study, String> {
         let command = command_of::<T>();
         let is_known = |setting| takes::<T>(setting) || T::IGNORED.contains(&setting.key);
-        // It is replaced, or an error that names both.
+        // A contradicted setting is replaced, or is an error that names both settings.
         let is_contradicted = |setting| {
             let mut over = self.entries.iter();
             over.any(|over| over.setting.contradicts(setting))
@@ -284,7 +284,8 @@ impl<T: Takes> FromArgMatches for Given<T> {
             })
         };
         let mut entries: Vec<_> = SETTINGS.iter().filter_map(entry).collect();
-        // As they were typed: the first axis is that of the rows of tables.
+        // The entries are in the order in which they were typed: the first axis gives the rows of
+        // tables.
         let place = |entry: &Entry| matches.indices_of(entry.setting.key)?.next();
         entries.sort_by_key(place);
         let settings: Vec<_> = entries.iter().map(|entry| entry.setting).collect();

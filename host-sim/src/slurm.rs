@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use crate::failure::Failure;
 use crate::file::{self, Product, ReplaceArgs};
 
-/// What is divided among the tasks of an array, and how these are submitted.
+/// The work that is divided among the tasks of an array, and how the tasks are submitted.
 pub(crate) struct Slurm<'a> {
     /// The number of tasks.
     pub(crate) tasks: NonZero<u32>,
@@ -192,7 +192,7 @@ fn directive(option: &str) -> Result<String, String> {
     {
         return Ok(format!("{name}=\"{value}\""));
     }
-    // What Slurm makes of it as it is.
+    // The words that Slurm reads if the option is passed on unchanged.
     let words = if option.contains('#') && !has_quotes {
         None
     } else {

@@ -1,10 +1,10 @@
 //! Studies: the points of [settings with several values](scenario::Study), run, and perhaps kept in
 //! a folder as soon as each has ended, so that a study continues after an interruption.
 //!
-//! `run_here` keeps no files. [`run_points`] runs the points whose files are not in the folder
-//! yet. The results of a point depend on its experiment alone, so they are the same with any number
-//! of threads, interrupted or not, and divided into [shards](Shard) or not. Machines that share a
-//! folder each run a shard; then [`gather`] finds all files there.
+//! `run_here` keeps no files. [`run_points`] runs the points whose files are not in the folder yet.
+//! The results of a point depend only on its experiment, so they are the same with any number of
+//! threads, with or without interruptions, and with or without [shards](Shard). Machines that share
+//! a folder each run a shard; then [`gather`] finds all files there.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -43,29 +43,29 @@ pub(crate) type Results = Vec<Vec<StrategyResult>>;
 
 /// The points of settings with several values, every parameter known.
 pub(crate) struct Study {
-    /// What was given.
+    /// The settings as they were given.
     pub(crate) given: scenario::Study,
     /// Each point with its settings.
     pub(crate) cases: Vec<StudyPoint>,
-    /// The same, to be run.
+    /// The same points, ready to run.
     pub(crate) points: Vec<Point>,
     /// The unit of times in tables and pictures, if one is chosen.
     pub(crate) time_unit: Option<TimeChoice>,
 }
 
-/// What was measured.
+/// The results of a study.
 pub(crate) struct Measured {
     /// One for each point.
     pub(crate) results: Results,
     /// Why they may not be of all replications.
     pub(crate) incomplete: Option<Incomplete>,
-    /// What is said of points that are kept.
+    /// The note about points that are kept.
     pub(crate) kept: Option<String>,
 }
 
 impl Study {
-    /// That of these settings; `fill` adds what depends on the machine. Each log is read once for
-    /// the same options and machine.
+    /// The study of these settings; `fill` adds the settings that depend on the machine. Each log
+    /// is read once for the same options and machine.
     pub(crate) fn new(
         given: scenario::Study,
         fill: &dyn Fn(&mut Scenario) -> Result<(), SettingError>,
@@ -221,7 +221,7 @@ pub enum StudyError {
 }
 
 impl StudyError {
-    /// Whether it ended early because [`Progress::is_interrupted`] became true.
+    /// Whether the study ended early because [`Progress::is_interrupted`] became true.
     pub fn is_interrupted(&self) -> bool {
         let StudyError::Point { reason, .. } = self else {
             return false;
@@ -330,7 +330,7 @@ pub(crate) fn remove(points: &[Point], folder: &Path) -> Result<(), StudyError> 
     for point in 0..points.len() {
         store.remove(point).map_err(of_file(&store, point))?;
     }
-    // It may have files of other points.
+    // The folder stays if it has files of other points.
     let _ = fs::remove_dir(folder);
     Ok(())
 }

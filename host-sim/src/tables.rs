@@ -68,7 +68,7 @@ pub(crate) fn cell(result: &StrategyResult, metric: Metric) -> String {
     cell_in(result, metric, 1.0)
 }
 
-/// The same with times in a unit of this size.
+/// A metric in a table, as [`cell`] has it, with times in a unit of this size.
 pub(crate) fn cell_in(result: &StrategyResult, metric: Metric, size: f64) -> String {
     if is_hidden(result, metric) {
         let mark = Mark::Unestimated;
@@ -120,7 +120,7 @@ fn meaning(mark: Mark, result: &StrategyResult) -> Cow<'static, str> {
     text.into()
 }
 
-/// What the marks on these results mean, a line each.
+/// The meanings of the marks on these results, in one line each.
 pub(crate) fn legend<'r>(results: impl Iterator<Item = &'r StrategyResult>) -> Vec<String> {
     // For each mark, the first result that has it.
     let mut used = [None; Mark::ALL.len()];
@@ -174,8 +174,8 @@ impl TimeChoice {
     }
 }
 
-/// The size and the symbol of the unit in which a table has a metric of these results: the chosen
-/// one; else of a log one that people read.
+/// The size and the symbol of the unit in which a table has a metric of these results. It is the
+/// chosen unit; else, for a log, a unit that people can read easily.
 pub(crate) fn time_unit<'r>(
     metric: Metric,
     unit: TimeUnit,

@@ -32,7 +32,7 @@ mod data;
 const OUTPUT_DEFAULT: &str = "out/view.html";
 
 const STYLE: &str = include_str!("view/view.css");
-/// Reads the data and gives the state at any time; draws; handles what the reader does.
+/// Scripts that read the data, compute the state at any time, draw, and handle the reader's input.
 const SCRIPTS: [&str; 7] = [
     include_str!("view/data.js"),
     include_str!("view/time.js"),
@@ -115,7 +115,7 @@ pub(crate) struct Page<'p> {
 }
 
 impl<'p> Page<'p> {
-    /// Whether it can be made, asked before the runs.
+    /// Checks before the runs whether the page can be made.
     pub(crate) fn open(
         path: &'p Path,
         scenario: &'p Resolved,
@@ -141,7 +141,7 @@ impl<'p> Page<'p> {
         format!("{}: cannot write the page: {error}", self.path.display())
     }
 
-    /// Writes it; the line about it.
+    /// Writes the page. Returns the line about it.
     pub(crate) fn write(&self, histories: &[History]) -> Result<String, Failure> {
         let page = self.text(histories);
         file::write(self.path, page.as_bytes()).map_err(|error| self.failed(&error))?;
@@ -201,7 +201,7 @@ fn page(title: &str, subtitle: &str, data: &data::Data) -> String {
     html::page(title, STYLE, &body)
 }
 
-/// A sign of 16 x 16 pixels: fonts need not have one.
+/// A sign of 16 x 16 pixels. It is a picture since fonts may not have the character.
 fn icon(path: &str) -> Markup {
     html! {
         svg.icon width="16" height="16" viewBox="0 0 16 16" aria-hidden="true" { path d=(path) {} }

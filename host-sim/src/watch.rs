@@ -124,9 +124,9 @@ pub(crate) fn watch(args: &WatchArgs, output: &mut dyn Write) -> Result<(), Fail
     show(&mut playback, args.once, look, output)
 }
 
-/// What is watched.
+/// The source of a live view.
 trait Source {
-    /// What serves which machine.
+    /// The machine, and the strategy and scheduler that serve it.
     fn configuration(&self) -> Configuration;
 
     /// The situation now, and its time; `None` where it could not be read just now.
@@ -135,7 +135,7 @@ trait Source {
     /// The unit of times.
     fn unit(&self) -> TimeUnit;
 
-    /// How it goes on, at the right of the first line.
+    /// The pace, at the right of the first line.
     fn pace(&self) -> String;
 
     /// The keys beside those of every frame.
@@ -144,7 +144,7 @@ trait Source {
     /// The pause between two frames.
     fn every(&self) -> Duration;
 
-    /// Does what a key says.
+    /// Handles a key.
     fn press(&mut self, key: KeyCode);
 }
 
@@ -190,9 +190,9 @@ struct Playback {
     history: History,
     /// The times of its events.
     steps: Vec<Ticks>,
-    /// Where it is, in ticks.
+    /// The time that is shown, in ticks.
     at: f64,
-    /// Units of its time in a second.
+    /// How many units of the run's time pass in a second.
     speed: f64,
     is_paused: bool,
     latest: Instant,

@@ -174,7 +174,8 @@ fn cost(kind: StrategyKind, side: u16) -> Cost {
     // Each job on offer, and whether it was granted.
     let mut on_offer: Vec<(JobId, u32, bool)> = Vec::new();
     let (mut nodes, mut requested, mut held) = (0, 0, 0);
-    // Of the round, and the means of all rounds but the first, which fills the mesh.
+    // The time and the number of the current round's allocations, and of its releases. `means` has
+    // all rounds but the first, which fills the mesh.
     let mut sums = [(Duration::ZERO, 0u32); 2];
     let mut means = [const { Vec::new() }; 2];
     for operation in 0..OPERATIONS * (ROUNDS + 1) {

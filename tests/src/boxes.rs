@@ -239,7 +239,7 @@ impl NaiveMachine {
     ) -> Option<Place> {
         let places = self.grid().places(extent).into_iter();
         let places = places.filter(|place| aligned.is_none_or(|aligned| aligned.allows(place)));
-        // Of equal ones `max_by_key` takes the last.
+        // If values are equal, `max_by_key` takes the last place.
         let free = places.filter(|place| self.is_free(place)).rev();
         free.max_by_key(|place| value(place))
     }

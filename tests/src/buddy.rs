@@ -69,10 +69,11 @@ impl BuddySystem {
         Some(Rect::based_at(x, y, wanted, wanted))
     }
 
-    /// The blocks of a request for `processors`, if they are free: the number in base 4 says
-    /// how many blocks of which size are wanted, largest first. Of each the first free block in
-    /// row-major order; else a part of the smallest larger one; else four blocks of a quarter of
-    /// the size are wanted instead.
+    /// The blocks of a request for `processors`, if they are free: the number in base 4 says how
+    /// many blocks of which size are wanted, largest first. Each wanted block is the first free
+    /// block of its size in row-major order. If there is none, it is a part of the smallest larger
+    /// block. If there is no larger block either, four blocks of a quarter of the size are wanted
+    /// instead.
     pub fn place_multiple(&self, processors: u32) -> Option<Vec<Rect>> {
         let mut system = self.clone();
         let mut wanted = BTreeMap::new();

@@ -252,9 +252,9 @@ impl Foresight {
         Foresight::best(self.candidates(machine, wanted))
     }
 
-    /// The place of the best candidate, of equal ones of the first.
+    /// The place of the best candidate. If candidates are equal, the first is the best.
     pub fn best(candidates: Vec<Candidate>) -> Option<Place> {
-        // Of equal candidates `max_by_key` takes the last.
+        // If candidates are equal, `max_by_key` takes the last.
         let candidates = candidates.into_iter().rev();
         let best = candidates.max_by_key(|candidate| (candidate.score, candidate.contact));
         best.map(|candidate| candidate.place)

@@ -2,8 +2,8 @@
 //! compares the code under test with them.
 //!
 //! The models are written from the words of the papers and of the project's tie-breaks: a flag for
-//! each node and one pass after another over all of them, never fast. Of the code under test they
-//! use only the types of commands and replies.
+//! each node and one pass after another over all of them, never fast. From the code under test the
+//! models use only the types of commands and replies.
 //!
 //! - [`grid`]: the naive machine. [`convert`] is the only place where it meets the machines and
 //!   blocks of the code under test.

@@ -118,8 +118,9 @@ impl Aligned {
         }
     }
 
-    /// At multiples of what a slice of these sides begins. Of all orders of the host, its own
-    /// first, the first counts in which the slice is a part of a host or consists of hosts.
+    /// A slice of these sides begins at multiples of these numbers. The function takes the first
+    /// order of the host in which the slice is a part of a host or consists of hosts. It tries the
+    /// host's own order first.
     pub fn steps(&self, sides: &[u32]) -> Vec<u32> {
         let is_apt = |host: &Vec<u32>| {
             let pairs: Vec<(u32, u32)> = sides.iter().copied().zip(host.iter().copied()).collect();

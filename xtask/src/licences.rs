@@ -135,7 +135,8 @@ mod tests {
         }
     }
 
-    /// Of a crate with one text and of one with two; what is not linked is not named.
+    /// Looks for a crate with one text and for a crate with two. Crates that are not linked are not
+    /// named.
     #[test]
     fn a_linked_crate_is_named_with_its_licence() {
         let text = text("meshalloc-c", PYTHON_TARGET, &[]).unwrap();

@@ -611,7 +611,7 @@ typedef struct meshalloc_faults {
    */
   uint32_t jobs;
   /**
-   * Of these the one that was granted first, if there are any.
+   * The one of these jobs that was granted first, if there are such jobs.
    */
   uint32_t first;
 } meshalloc_faults;

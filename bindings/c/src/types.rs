@@ -571,7 +571,7 @@ pub struct Faults {
     pub changed: u32,
     /// The jobs that held processors of the block, and keep running.
     pub jobs: u32,
-    /// Of these the one that was granted first, if there are any.
+    /// The one of these jobs that was granted first, if there are such jobs.
     pub first: u32,
 }
 

@@ -235,7 +235,7 @@ mod tests {
             };
             let holds = |node: &u32| grid.holds(block, NodeId(*node));
             let set = (0..grid.nodes()).filter(holds).map(|node| 1 << node).sum();
-            // Of those with the same processors the one whose start is lowest.
+            // If boxes have the same processors, the one with the lowest start is kept.
             let one = Cuboid { start, extent };
             let entry = all.entry(set).or_insert(one);
             *entry = one.min(*entry);

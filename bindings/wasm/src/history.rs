@@ -20,7 +20,7 @@ pub(crate) struct History {
     samples: Vec<Levels>,
     /// The length of a sample.
     length: Ticks,
-    /// Of the sample that is not complete: how long it is so far, and sums over its ticks.
+    /// The length so far of the sample that is not complete, and the sums over its ticks.
     passed: Ticks,
     sums: [u64; 3],
 }

@@ -1,5 +1,5 @@
-//! Blocks that are checked before they are taken: those that a caller names, and the proposals of a
-//! strategy of your own.
+//! Checks of blocks before they are taken: of the blocks that a caller names, and of the proposals
+//! of a strategy of your own.
 
 use super::Allocator;
 use crate::allocation::Allocation;
@@ -24,7 +24,7 @@ impl<'m, S: ServedStrategy> Allocator<'m, S> {
     ///
     /// # Time complexity
     ///
-    /// O(words) of the machine, and what the strategy takes to note a block.
+    /// O(words) of the machine, and the time in which the strategy notes a block.
     ///
     /// ```
     /// use meshalloc::{
@@ -49,11 +49,11 @@ impl<'m, S: ServedStrategy> Allocator<'m, S> {
     ///
     /// # Errors
     ///
-    /// The first of these; then nothing has changed. `NoBlock`; `TooManyBlocks` for what the
-    /// strategy gives to one request ([`Contiguity`]); `Outside`, `Busy`, `Overlapping` for the
-    /// first such block; `NotOfStrategy` if the strategy gives one block and none of these extents:
-    /// it rounds them up, or the description of the machine does not allow such a slice there;
-    /// `NoRoom` if there is no room for as many blocks.
+    /// The first of the following that applies; then nothing has changed. `NoBlock`;
+    /// `TooManyBlocks` for what the strategy gives to one request ([`Contiguity`]); `Outside`,
+    /// `Busy`, `Overlapping` for the first such block; `NotOfStrategy` if the strategy gives one
+    /// block, but never a block of these extents: it rounds them up, or the description of the
+    /// machine does not allow such a slice there; `NoRoom` if there is no room for as many blocks.
     ///
     /// # Time complexity
     ///
@@ -69,7 +69,7 @@ impl<'m, S: ServedStrategy> Allocator<'m, S> {
             Contiguity::Blocks | Contiguity::Parts | Contiguity::Processors => u32::MAX,
         };
         let (blocks, grid) = (blocks.into_iter(), *self.occupancy.grid());
-        // Blocks are counted up to one more than there may be: then there are too many.
+        // It is enough to count up to one block too many.
         let len = blocks
             .clone()
             .take((most as usize).saturating_add(1))
@@ -203,7 +203,7 @@ fn check_blocks(
         }
         let (area, before) = (grid.area(block), supposed.free());
         supposed.occupy(block);
-        // Some were busy already, in truth or by an earlier block.
+        // Some of the processors were busy already, in the machine or through an earlier block.
         if before - supposed.free() != area {
             return Err(if occupancy.is_free(block) {
                 IllegalProposal::Overlapping { at, block }

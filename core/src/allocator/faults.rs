@@ -12,20 +12,21 @@ use crate::supposition::Unheld;
 use crate::tolerance::Tolerance;
 
 impl<'m, S: Strategy> Allocator<'m, S> {
-    /// Marks the processors of a block of the machine as faulty: they are busy, and not given back,
-    /// until [`Allocator::clear_faulty`]. Those that are held stay held. Returns how many were not
-    /// faulty before. A block that is not within the machine changes nothing and returns 0.
+    /// Marks the processors of a block of the machine as faulty: they are busy, and cannot be
+    /// allocated, until [`Allocator::clear_faulty`]. Held processors stay held. Returns how many
+    /// were not faulty before. A block that is not within the machine changes nothing and returns
+    /// 0.
     ///
     /// # Time complexity
     ///
-    /// O(words) of the block; for a strategy that keeps a list, that of an allocation.
+    /// O(words) of the block; for a strategy that keeps a list, the time of an allocation.
     pub fn mark_faulty(&mut self, block: Block) -> u32 {
         self.set_faulty(block, true, None, None)
     }
 
-    /// Marks the processors of a block of the machine as working again. Those that are held stay
-    /// busy, as do those that are absent ([`Description::with_absent`]). Returns how many were
-    /// faulty before. A block that is not within the machine changes nothing and returns 0.
+    /// Marks the processors of a block of the machine as working again. Held processors stay busy,
+    /// as do absent ones ([`Description::with_absent`]). Returns how many were faulty before. A
+    /// block that is not within the machine changes nothing and returns 0.
     ///
     /// # Time complexity
     ///
@@ -35,8 +36,8 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         self.set_faulty(block, false, None, None)
     }
 
-    /// [`Allocator::mark_faulty`] or [`Allocator::clear_faulty`]. Blocks are those of these jobs,
-    /// if there are jobs.
+    /// [`Allocator::mark_faulty`] or [`Allocator::clear_faulty`]. The held blocks are those of
+    /// `jobs`, if there are jobs.
     pub(crate) fn set_faulty(
         &mut self,
         block: Block,

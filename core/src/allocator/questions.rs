@@ -1,4 +1,4 @@
-//! What an allocator would do: questions that change nothing.
+//! Questions about what an allocator would do. They change nothing.
 
 use super::Allocator;
 use crate::draft::Draft;
@@ -151,8 +151,8 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         Ok(())
     }
 
-    /// Why a request would not be granted now, unless there is just no room for its blocks; `None`
-    /// if it would.
+    /// Why a request would not be granted now; `None` if it would be granted, or if only the room
+    /// for its blocks is missing.
     pub(crate) fn refusal(
         &mut self,
         request: &Request,
@@ -205,9 +205,8 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         )
     }
 
-    /// Whether this request, whose demand is known, could be granted while only absent
-    /// processors are busy. A search for a gang that gives up counts as yes. O(words), and a
-    /// search.
+    /// Whether this request, whose demand is known, could be granted while only absent processors
+    /// are busy. If a search for a gang gives up, the answer is yes. O(words), and a search.
     ///
     /// # Errors
     ///

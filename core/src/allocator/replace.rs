@@ -14,7 +14,7 @@ use crate::strategy::{Contiguity, Purpose, ServedStrategy};
 use crate::tolerance::Tolerance;
 
 impl<'m, S: ServedStrategy> Allocator<'m, S> {
-    /// Blocks for a request that holds these ones, some of whose processors are faulty. They may
+    /// New blocks for a request that holds blocks with faulty processors. The new blocks may
     /// overlap the old ones, but have no faulty processor. Nothing is taken yet.
     ///
     /// Where each block is a part in a cube of its own, only the parts with faulty processors move,
@@ -24,7 +24,7 @@ impl<'m, S: ServedStrategy> Allocator<'m, S> {
     ///
     /// # Errors
     ///
-    /// Why there are none.
+    /// Why there are no such blocks.
     pub(crate) fn other_place(
         &mut self,
         request: &Request,
@@ -61,7 +61,8 @@ impl<'m, S: ServedStrategy> Allocator<'m, S> {
     ///
     /// # Errors
     ///
-    /// Why there are none. `TableFull` if there is no room for them beside the others.
+    /// Why there are no such blocks. `TableFull` if there is no room for the blocks in addition to
+    /// the present ones.
     pub(crate) fn place_without(
         &mut self,
         (request, demand): (&Request, u32),
@@ -83,9 +84,10 @@ impl<'m, S: ServedStrategy> Allocator<'m, S> {
         Ok(blocks)
     }
 
-    /// The blocks, where each with faulty processors is at the same place in another cube. That is
-    /// a cube in which the job has no block, the one with the fewest free processors, of these the
-    /// first. `None` if there are no such cubes, or blocks are not in cubes.
+    /// The blocks, each one with faulty processors moved to the same place in another cube. The
+    /// other cube is one in which the job has no block and the place is free. If there are several,
+    /// it is the one with the fewest free processors, then the first. `None` if there are no such
+    /// cubes, or blocks are not in cubes.
     ///
     /// O(cubes) for each block with faulty processors.
     ///
@@ -137,8 +139,9 @@ impl<'m, S: ServedStrategy> Allocator<'m, S> {
         found.then_some(blocks)
     }
 
-    /// Gives the old blocks back and takes the new ones. Returns how many processors these have.
-    /// Queries in a pause show the old blocks, though some of their processors are free.
+    /// Gives the old blocks back and takes the new ones. Returns the number of processors of the
+    /// new blocks. Queries in a pause show the old blocks, though some of their processors are
+    /// free.
     pub(crate) fn exchange(
         &mut self,
         old: Chain,
@@ -153,7 +156,7 @@ impl<'m, S: ServedStrategy> Allocator<'m, S> {
         self.take_counted(new, pause)
     }
 
-    /// Takes these blocks. Returns how many processors they have.
+    /// Takes these blocks. Returns the number of their processors.
     pub(crate) fn take_counted(&mut self, blocks: Chain, pause: Option<&Pause<'_, 'm>>) -> u32 {
         self.take(blocks, pause);
         self.area_of(blocks)

@@ -16,12 +16,12 @@ use crate::node::NodeId;
 use crate::pool::{Chain, Link, NONE};
 use crate::strategy::{Strategy, StrategyKind};
 
-/// What comes first.
+/// The first item.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Head {
     machine: Grid,
     strategy: StrategyKind,
-    /// That of the handles.
+    /// The epoch of the handles.
     epoch: u32,
 }
 
@@ -29,7 +29,8 @@ struct Head {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct SavedBlock {
     cell: u32,
-    /// Odd if an allocation begins here, else the cell follows the one before.
+    /// Odd if an allocation begins in this cell; else the cell continues the allocation of the cell
+    /// before.
     ticket: u32,
     /// The first and the last processor.
     ends: (u32, u32),
@@ -37,8 +38,8 @@ struct SavedBlock {
 
 impl<'m> Allocator<'m> {
     /// Hands over all that later decisions depend on, in parts of at most
-    /// [`PART_MAX`](crate::PART_MAX) bytes, for [`Allocator::restore`]. It reads only: saved twice,
-    /// the parts are the same.
+    /// [`PART_MAX`](crate::PART_MAX) bytes, for [`Allocator::restore`]. The allocator does not
+    /// change: if it is saved twice, the parts are the same.
     ///
     /// # Errors
     ///
@@ -123,8 +124,9 @@ impl<'m> Allocator<'m> {
     }
 
     /// The handle of an allocation that was saved: `was` is the handle that the allocator had given
-    /// before it was [saved](Allocator::save). Handles of before and after differ, so that none is
-    /// taken for that of another allocator. Two handles that are renewed from one are equal.
+    /// before it was [saved](Allocator::save). Handles from before and after differ, so that no
+    /// handle is taken for that of another allocator. If one handle is renewed twice, the two new
+    /// handles are equal.
     ///
     /// # Errors
     ///
@@ -141,14 +143,14 @@ impl<'m> Allocator<'m> {
     }
 }
 
-/// For a controller, too.
+/// These methods are also for a controller.
 impl<S: Strategy> Allocator<'_, S> {
     /// Restores a block of a chain, behind its other blocks. `chain` is the chain with its last
     /// cell. Returns the longer chain with its last cell. Only before [`Allocator::end_restoring`].
     ///
     /// # Errors
     ///
-    /// `Inconsistent` if it is not free, `NoRoom`.
+    /// `Inconsistent` if the block is not free, `NoRoom`.
     pub(crate) fn restore_block(
         &mut self,
         chain: (Chain, Link),
@@ -213,13 +215,13 @@ impl<S: Strategy> Allocator<'_, S> {
 pub struct RestoringAllocator<'a, 'm> {
     allocator: &'a mut Allocator<'m>,
     progress: Progress,
-    /// That of the handles that were saved.
+    /// The epoch of the handles that were saved.
     epoch: u32,
     /// The latest cell with a block.
     last: Link,
     /// The latest free cell.
     last_free: Link,
-    /// The cells so far.
+    /// The number of cells so far.
     cells: u32,
 }
 
@@ -228,21 +230,21 @@ impl RestoringAllocator<'_, '_> {
     ///
     /// # Errors
     ///
-    /// Any [`RestoreError`]. After one every part is answered by the same.
+    /// Any [`RestoreError`]. After an error, every further part gets the same error.
     ///
     /// # Time complexity
     ///
-    /// O(words) for each block, and once, behind the last fault, what the strategy takes to begin
-    /// with an occupancy.
+    /// O(words) for each block, and once, after the last fault, the time in which the strategy
+    /// begins with an occupancy.
     pub fn part(&mut self, part: &[u8]) -> Result<(), RestoreError> {
         self.take_part(part)
     }
 
-    /// The last part was taken: the allocator is restored.
+    /// Ends restoring after the last part. The allocator then serves.
     ///
     /// # Errors
     ///
-    /// That of an earlier part; `Incomplete` if something is missing.
+    /// The error of an earlier part; `Incomplete` if something is missing.
     pub fn finish(mut self) -> Result<(), RestoreError> {
         self.progress.check_complete()?;
         self.allocator.tickets.set_renewed(self.epoch);

@@ -17,15 +17,15 @@ pub struct Commit {
     /// that follows from it (`Controller::growth_by_time` counts what longer times add); 0
     /// without the feature `restore`.
     pub adds: usize,
-    /// Whether it only sets the clock: everything else is already as the change says.
+    /// Whether the change only sets the clock: everything else is already as the change says.
     pub is_time_only: bool,
 }
 
-/// What [`Controller::begin`] calls once for each change that takes effect, before it does. If that
-/// returns an error, nothing changes, and the error is that of `begin`.
+/// A callback that [`Controller::begin`] calls once for each change that takes effect, before the
+/// change does. If the callback returns an error, nothing changes, and `begin` returns the error.
 pub type OnCommit<'a> = &'a mut dyn FnMut(Commit) -> Result<(), Error>;
 
-/// A change and the caller that is to learn of it, if there is one.
+/// A change and the callback that is to learn of it, if there is one.
 pub(super) type Announced<'a> = Option<(OnCommit<'a>, Commit)>;
 
 /// Announces the change to the caller.
@@ -38,7 +38,7 @@ pub(super) fn commit(announced: Announced<'_>) -> Result<(), Error> {
 }
 
 impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
-    /// What `on_commit` is to be told of this change if it takes effect next.
+    /// The announcement that `on_commit` gets of this change if it takes effect next.
     #[inline(always)]
     pub(super) fn announced<'a>(
         &self,

@@ -1,5 +1,5 @@
-//! By how many bytes a checkpoint may grow. A caller with little room for it learns that before a
-//! change takes effect, so that the state can be saved at any later time.
+//! By how many bytes a checkpoint may grow. A caller with little room for checkpoints learns this
+//! before a change takes effect, so that the state can be saved at any later time.
 
 #[cfg(doc)]
 use super::Commit;
@@ -180,7 +180,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
         reserves && !self.strategy().facts().takes_any
     }
 
-    /// [`Controller::nodes_of`] of all jobs that wait.
+    /// The sum of [`Controller::nodes_of`] over all jobs that wait.
     fn nodes_of_queue(&self) -> usize {
         let queue = self.jobs.queue();
         let jobs = queue.slots().map(|slot| queue.get(slot).request());
@@ -195,8 +195,9 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
 
     /// The most numbers that jobs may add when `waiting` jobs wait. All jobs together have at most
     /// as many as there are nodes, since blocks are disjoint; a running job has one or two for each
-    /// block. Where blocks are reserved, these and the blocks of running jobs are at most as many
-    /// as there are nodes, each with two numbers, and each waiting job has one more.
+    /// block. Where blocks are reserved, the reserved blocks and the blocks of running jobs are
+    /// together at most as many as there are nodes, each with two numbers, and each waiting job has
+    /// one number more.
     fn nodes_to_grant(&self, waiting: u32) -> usize {
         let blocks = self.jobs.running().map(JobSlot::blocks_len).sum::<u32>();
         let nodes = self.machine().nodes();

@@ -1,4 +1,4 @@
-//! What must always be true of a controller.
+//! The invariants of a controller.
 
 use super::Controller;
 use crate::job_id::JobId;
@@ -7,7 +7,7 @@ use crate::scheduler::ServedScheduler;
 use crate::strategy::{FindsAgain, ServedStrategy};
 
 impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
-    /// Asserts every invariant of the whole. For tests; slow.
+    /// Asserts every invariant of the controller and its parts. For tests; slow.
     pub fn check_invariants(&self) {
         self.jobs.check_invariants();
         let mut blocks = 0;
@@ -25,10 +25,10 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
         self.allocator.check_holding(Some(&self.jobs), blocks);
     }
 
-    /// Two waiting jobs whose reservations overlap in space and in time, or one whose reservation
-    /// is outside the machine, twice. Left out are reservations of the whole machine, for whose
-    /// blocks there may have been no room, and those of strategies that need more than a place
-    /// ([`FindsAgain::FromFirstFree`]).
+    /// Two waiting jobs whose reservations overlap in space and in time, or one job twice, if its
+    /// reservation is outside the machine. Two kinds of reservations are left out: those of the
+    /// whole machine, for whose blocks there may have been no room, and those of strategies that
+    /// need more than a place ([`FindsAgain::FromFirstFree`]).
     ///
     /// # Time complexity
     ///

@@ -1,9 +1,9 @@
 //! Allocator, job table and scheduler behind one entry point: [`Controller`].
 //!
-//! It has three verbs: [`Controller::begin`] carries a [`Change`] out, [`Controller::advance`]
-//! makes one of the attempts that follow from it, and [`Controller::view`] answers queries and
-//! reports events. [`Controller::handle`] is a loop over them. There is no I/O and no clock: the
-//! simulator passes its virtual time, the firmware that of its clock.
+//! The controller has three verbs: [`Controller::begin`] carries a [`Change`] out,
+//! [`Controller::advance`] makes one of the attempts that follow from it, and [`Controller::view`]
+//! answers queries and reports events. [`Controller::handle`] is a loop over them. There is no I/O
+//! and no clock: the simulator passes its virtual time, the firmware the time of its clock.
 
 mod commit;
 mod faults;
@@ -50,12 +50,12 @@ use crate::view::{Status, View, check_block};
 /// - *One owner*: a processor is busy in the occupancy exactly if a running job holds it or it is
 ///   faulty.
 /// - *Disjoint*: no processor is in two blocks.
-/// - *Derived*: what a strategy keeps can be rebuilt from the occupancy, except what it saves
-///   ([`Strategy`](crate::Strategy)).
+/// - *Derived*: the data of a strategy can be rebuilt from the occupancy, except the data that it
+///   saves ([`Strategy`](crate::Strategy)).
 /// - *Atomic*: a change that is answered with an error has changed nothing but statistics, so every
-///   later decision is what it would have been without it. (A strategy that looks at the latest
-///   requests also counts one that was refused for lack of room: that is how it is defined. A job
-///   that never waits and is refused may have had outdated reservations made anew.)
+///   later decision is the same as without the change. (A strategy that looks at the latest
+///   requests also counts requests that were refused for lack of room: that is how it is defined.
+///   The attempt of a refused job that never waits may have made outdated reservations anew.)
 ///
 /// [`Controller::check_invariants`] asserts the first three.
 ///
@@ -108,7 +108,7 @@ pub struct Controller<'m, S = AnyStrategy<'m>, D = AnyScheduler> {
     counts: Counts,
 }
 
-/// What queries show of the parts of a controller.
+/// The status that queries show, from the parts of a controller.
 #[inline]
 fn status<'a, S: ServedStrategy + 'a>(
     strategy: &S,
@@ -257,9 +257,9 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
     /// Carries a change out, with all attempts that follow from it, and ends the leases that have
     /// ended by its time. If a pass was under way, it is completed first.
     ///
-    /// The events are read afterwards ([`View::events_since`]). A job that was granted and whose
-    /// lease ended within one call has no grant any more; a caller that needs every grant writes
-    /// this loop itself and reads the events after each step.
+    /// The events are read afterwards ([`View::events_since`]). If a job was granted and its lease
+    /// ended within one call, the event of its grant is gone. A caller that needs every grant
+    /// writes this loop itself and reads the events after each step.
     ///
     /// # Errors
     ///
@@ -292,25 +292,25 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
     }
 
     /// Carries a change out at the time `now`, but leaves the attempts that follow from it to
-    /// [`Controller::advance`]. Only for a submission that never waits
-    /// ([`Flags::NO_WAIT`]) the one attempt is made here, so `Done` means that the job runs.
+    /// [`Controller::advance`]. The exception is a submission that never waits
+    /// ([`Flags::NO_WAIT`]): its one attempt is made here, so `Done` means that the job runs.
     ///
-    /// Time does not go back: a `now` before the latest one counts as the latest one. It begins
+    /// Time does not go back: a `now` before the latest one counts as the latest one. Time begins
     /// anew with [`Change::Configure`] and [`Change::Reset`].
     ///
     /// `on_commit` is for a caller that keeps a record of changes. It is called once for each
-    /// change that takes effect, when all checks have passed and before anything has changed: for a
-    /// submission that never waits, when its attempt has granted the job, and before a query shows
-    /// it. A strategy that looks at the latest requests (`Facts::looks_ahead`) remembers that
-    /// of a submission also if the job is then refused, so this is announced. If `on_commit`
-    /// returns an error, everything is as before, with statistics; only for a job that never waits
-    /// a strategy that draws at random has drawn, and outdated reservations may have been made
-    /// anew.
+    /// change that takes effect, when all checks have passed and before anything has changed. For a
+    /// submission that never waits, it is called when the attempt has granted the job, before a
+    /// query shows the grant. A strategy that looks at the latest requests (`Facts::looks_ahead`)
+    /// remembers a submission's request even if the job is then refused, so such a submission is
+    /// announced too. If `on_commit` returns an error, everything is as before, including
+    /// statistics. There are two exceptions, only for a job that never waits: a strategy that draws
+    /// at random has drawn, and outdated reservations may have been made anew.
     ///
     /// # Errors
     ///
-    /// [`Error::Busy`] while a pass is under way, and those of `on_commit`. Else, by change, and
-    /// then nothing but statistics has changed:
+    /// [`Error::Busy`] while a pass is under way, and the errors of `on_commit`. The other errors,
+    /// by change, after which only statistics have changed:
     ///
     /// - `Configure`: [`Error::Configure`].
     /// - `Submit`: [`Error::Refused`], [`Error::NotLegal`].
@@ -336,8 +336,8 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
     /// - `Replace`: that of the strategy, and that of [`Allocator::release`].
     /// - `Preempt`: that of the strategy, and for each victim O(queue) and that of
     ///   [`Allocator::release`].
-    /// - `Configure`, `Reset`: O(words + jobs), and what the strategy takes to begin.
-    /// - With `on_commit` also what that takes, and O(waiting jobs + words).
+    /// - `Configure`, `Reset`: O(words + jobs), and the time in which the strategy begins.
+    /// - With `on_commit` also the time of that call, and O(waiting jobs + words).
     // On a host [`Controller::handle`] has a copy without pauses. The board has one copy.
     #[cfg_attr(not(target_os = "none"), inline(always))]
     pub fn begin(
@@ -430,7 +430,7 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
         self.events
     }
 
-    /// What there is room for.
+    /// The numbers of words, jobs and blocks that there is room for.
     pub fn capacity(&self) -> Capacity {
         self.view().capacity()
     }
@@ -480,15 +480,15 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
         pool.iter(job.blocks())
     }
 
-    /// The blocks that are reserved for a job that waits; none if nothing is, or only a number of
-    /// processors.
+    /// The blocks that are reserved for a job that waits. There are none if nothing is reserved, or
+    /// only a number of processors.
     pub fn reserved_blocks(&self, job: &JobSlot) -> impl Iterator<Item = Block> + '_ {
         let (_, pool) = self.allocator.parts();
         let several = pool.reserved(job.reserved_chain());
         job.reserved_block().into_iter().chain(several)
     }
 
-    /// What has happened so far.
+    /// The numbers of processors and jobs, and the counts so far.
     pub fn statistics(&self) -> Statistics {
         self.view().statistics()
     }
@@ -505,7 +505,7 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
         View::new(&self.jobs, occupancy, pool, status)
     }
 
-    /// The scheduler of a configuration that can be served.
+    /// The scheduler of a configuration, if the configuration can be served.
     fn checked(&self, configuration: &Configuration) -> Result<D, ConfigureError> {
         let Configuration {
             machine,
@@ -547,15 +547,16 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
         self.counts = Counts::default();
     }
 
-    /// Interrupts running jobs: they give their processors back and wait again, also jobs that
-    /// never wait. Each goes before the first waiting job whose submission less its priority is
-    /// later, or is the same and its name greater. Attempts, misses and the lease stay.
+    /// Interrupts running jobs: they give their processors back and wait again, even if they were
+    /// submitted as jobs that never wait. Each takes its place in the queue by submission time less
+    /// priority; ties: the smaller name first. Attempts, misses and the lease stay.
     ///
     /// A scheduling pass begins as after a release, even if `jobs` is empty;
-    /// [`Controller::advance`] makes its attempts. A job that is granted again has a new event; the
-    /// event of its earlier grant is gone.
+    /// [`Controller::advance`] makes its attempts. When a job is granted again, it has a new event,
+    /// and the event of its earlier grant is gone.
     ///
-    /// For a simulator in this process. `Change::Preempt` does this to the victims of a job.
+    /// This is for a simulator in this process. `Change::Preempt` does the same to the victims of a
+    /// job.
     ///
     /// # Errors
     ///
@@ -606,7 +607,7 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
         Ok(())
     }
 
-    /// The job of this name, if it runs.
+    /// The slot of the job of this name, if it runs.
     fn running(&self, job: JobId) -> Option<Slot> {
         let slot = self.jobs.find(job);
         slot.filter(|&slot| self.jobs.get(slot).is_running())
@@ -614,7 +615,7 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
 
     /// A running job gives its processors back and waits again.
     fn interrupt(&mut self, slot: Slot, pauses: Option<&Pauses<'_>>) {
-        // It was granted, so there is a demand.
+        // The job was granted, so it has a demand.
         let demand = self.allocator.demand(self.jobs.get(slot).request());
         let blocks = self.jobs.requeue(slot, demand.unwrap_or(u32::MAX));
         let (_, world) = self.world(pauses);
@@ -622,7 +623,7 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
         world.allocator.give_back(blocks.head(), pause.as_ref());
     }
 
-    // Few functions call this one, and an image has only one of those.
+    // Few functions call this one, and an image contains only one of those.
     #[inline(always)]
     fn submit(
         &mut self,
@@ -665,8 +666,8 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
         Ok(slot)
     }
 
-    /// Counts a submission that is refused. Returns the error, with the nearest legal shapes if its
-    /// own is not one.
+    /// Counts a submission that is refused. Returns the error, with the nearest legal shapes if the
+    /// requested shape is not legal.
     fn refused(&mut self, refusal: Refusal, _request: &Request) -> Error {
         self.counts.refused += 1;
         #[cfg(feature = "machine")]
@@ -679,7 +680,7 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
         refusal.into()
     }
 
-    /// What the request demands, and where its name goes in the table.
+    /// The number of processors that the request demands, and the cell of the table for its name.
     #[inline(always)]
     fn vacancy(
         &mut self,

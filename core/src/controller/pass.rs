@@ -16,8 +16,8 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
         self.candidate.is_some()
     }
 
-    /// The most jobs that may still try in the scheduling pass that is under way; 0 if there is
-    /// none. O(waiting jobs).
+    /// The most jobs that may still try in the scheduling pass that is under way; 0 if no pass is.
+    /// O(waiting jobs).
     pub fn left(&self) -> u32 {
         self.candidate
             .map_or(0, |next| self.scheduler.left(self.jobs.queue(), next.job()))
@@ -49,12 +49,12 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
     }
 
     /// Begins a scheduling pass with a job that has just arrived and never waits, if the scheduler
-    /// lets it try at once and it is granted. Announces that before a query shows it.
+    /// lets it try at once and it is granted. Announces the grant before a query shows it.
     ///
     /// # Errors
     ///
-    /// Why it was not granted: then the job is gone, and only statistics and the event number may
-    /// have changed. Or why the change cannot be committed: then not even these have.
+    /// Why the job was not granted: then it is gone, and only statistics and the event number may
+    /// have changed. Or why the change cannot be committed: then not even these have changed.
     #[allow(
         unreachable_code,
         unused_mut,
@@ -93,8 +93,9 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
         if let Some(held) = self.jobs.remove_slot(slot) {
             self.allocator.give_back(held.head(), None);
         }
-        // No scheduler changes a reservation after an attempt that was granted. Those that were
-        // outdated at `now` and made anew may have been valid before, so they are made once more.
+        // No scheduler changes a reservation after an attempt that was granted. Reservations that
+        // were outdated at `now` and made anew may have been valid before, so they are made once
+        // more.
         self.clock = clock;
         let (scheduler, mut world) = self.world(pauses);
         scheduler.may_try_only(&mut world, slot);
@@ -106,8 +107,8 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
         committed
     }
 
-    /// Tries to place a job, tells the scheduler how that went, and learns which job tries next. If
-    /// the job does not wait, the scheduler learns nothing of a failure.
+    /// Tries to place a job, passes the result to the scheduler, and gets the next job to try. If
+    /// the job does not wait, the scheduler is not told of a failure.
     // The board has one copy.
     #[cfg_attr(not(target_os = "none"), inline(always))]
     fn step(&mut self, next: Try, waits: bool, pauses: Option<&Pauses<'_>>) -> Result<(), Refusal> {
@@ -142,8 +143,8 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
         let (_, mut world) = self.world(pauses);
         let free = world.free();
         let outcome = world.place(attempted);
-        // An attempt is valid if at least as many processors are free as requested; what a strategy
-        // holds beyond the request does not count. One that was granted is.
+        // An attempt is valid if at least as many processors are free as requested; processors that
+        // a strategy holds beyond the request do not count. An attempt that was granted is valid.
         let is_valid = |job: &JobSlot| free >= holds.requested(job.request()).min(job.demand());
         let valid = outcome.is_ok() || is_valid(self.jobs.get(slot));
         let missed = valid && outcome.is_err();

@@ -45,8 +45,9 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
         }
     }
 
-    /// Takes an item of a checkpoint; all jobs are restored. `before` has the number of the
-    /// latest end that was restored, and that of the latest event. Returns the former.
+    /// Takes an item of a checkpoint after all jobs are restored. `before` has two numbers: that of
+    /// the latest end that was restored, and that of the latest event. Returns the number of the
+    /// end that this item restores, or the former.
     pub(super) fn restore_lease(
         &mut self,
         saved: SavedLease,

@@ -27,7 +27,7 @@ impl Counts {
             .max(self.valid_attempts)
     }
 
-    /// Whether a controller with this number of jobs and of events can have counted so.
+    /// Whether a controller with these numbers of jobs and events can have these counts.
     fn are_of(&self, jobs: u32, events: u64) -> bool {
         self.submitted.checked_sub(self.released) == Some(jobs.into())
             && self.valid_attempts.checked_sub(self.misses) == Some(self.granted)
@@ -37,7 +37,7 @@ impl Counts {
     }
 }
 
-/// What comes first.
+/// The first item.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Head {
     configuration: Configuration,
@@ -49,9 +49,9 @@ struct Head {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct SavedRunning {
     pub(super) job: SavedJob,
-    /// How long ago it was granted.
+    /// How long ago the job was granted.
     pub(super) age: Ticks,
-    /// How many grants came after it.
+    /// How many grants came after the job's grant.
     pub(super) later: u64,
 }
 
@@ -81,8 +81,8 @@ enum SavedReserved {
     HasRun,
 }
 
-/// A block as the number of its first and its last node, twice the first and 1 more; or as twice
-/// the number of its only one.
+/// A block as two numbers: twice its first node plus 1, and its last node. A block of a single node
+/// is one number: twice the node.
 fn block_to_numbers(grid: &Grid, block: Block) -> (u32, Option<u32>) {
     match grid.ends(block) {
         (first, last) if first == last => (2 * first, None),
@@ -147,7 +147,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
 
     /// [`Controller::save`], or if `reset` is a time, the state to which
     /// [`Change::Reset`](crate::Change::Reset) at that time would lead, in one part. A caller
-    /// stores the part first and carries out the reset only if that succeeded.
+    /// stores the part first, and carries out the reset only if the part was stored.
     ///
     /// # Errors
     ///
@@ -171,7 +171,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
                 },
             };
             to.put(&(FORMAT, head));
-            // From the head alone a controller without jobs and faults is restored.
+            // The head alone restores a controller without jobs and faults.
             if reset.is_none() {
                 self.write(to);
             }
@@ -179,7 +179,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
         .map_err(SaveError::Part)
     }
 
-    /// Writes what comes between the head and the end.
+    /// Writes the items between the head and the end.
     fn write(&self, to: &mut Writer<'_>) {
         let grid = self.machine();
         for (saved, job) in self.jobs.save_running(self.clock) {
@@ -226,7 +226,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
                 SavedReserved::Nothing
             };
         };
-        // Wraps as it does on the way back.
+        // The subtraction wraps, as the addition does when the time is restored.
         let from = from.wrapping_sub(self.clock).cast_signed();
         match job.reserved_block() {
             Some(block) => SavedReserved::Block {
@@ -314,21 +314,21 @@ impl<S: ServedStrategy, D: ServedScheduler> Restoring<'_, '_, S, D> {
     ///
     /// # Errors
     ///
-    /// Any [`RestoreError`]. After one every part is answered by the same.
+    /// Any [`RestoreError`]. After an error, every further part gets the same error.
     ///
     /// # Time complexity
     ///
-    /// O(words) for each block, and once, behind the last fault, what the strategy takes to begin
-    /// with an occupancy.
+    /// O(words) for each block, and once, after the last fault, the time in which the strategy
+    /// begins with an occupancy.
     pub fn part(&mut self, part: &[u8]) -> Result<(), RestoreError> {
         self.take_part(part)
     }
 
-    /// The last part was taken: the controller is restored.
+    /// Ends restoring after the last part. The controller then serves.
     ///
     /// # Errors
     ///
-    /// That of an earlier part; `Incomplete` if something is missing; `Inconsistent` if the
+    /// The error of an earlier part; `Incomplete` if something is missing; `Inconsistent` if the
     /// statistics do not belong to these jobs.
     pub fn finish(mut self) -> Result<(), RestoreError> {
         self.progress.check_complete()?;
@@ -386,7 +386,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Restoring<'_, '_, S, D> {
         })
     }
 
-    /// The blocks of the job that was read last are complete.
+    /// Ends the job that was read last, whose blocks are complete.
     fn close(&mut self) -> Result<(), RestoreError> {
         let Some(Open {
             slot,

@@ -1,4 +1,5 @@
-//! Why a job of a controller waits: the rule of [`Reason::of`], asked of its jobs and its strategy.
+//! Why a job of a controller waits: the rule of [`Reason::of`], applied to the controller's jobs
+//! and strategy.
 
 use super::Controller;
 use crate::error::{Error, Refusal};
@@ -22,8 +23,8 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
     ///
     /// # Time complexity
     ///
-    /// That of at most three attempts, and O(waiting jobs); if processors are faulty also O(words)
-    /// of the machine and of what all jobs hold. All searches pause.
+    /// That of at most three attempts, and O(waiting jobs). If processors are faulty, also O(words)
+    /// of the machine and of the blocks that all jobs hold. All searches pause.
     ///
     /// ```
     /// use meshalloc::*;

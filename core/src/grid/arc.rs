@@ -1,6 +1,6 @@
 //! The positions of a box along one dimension: [`Arc`].
 
-/// The positions of a box along one dimension: `len` of them from `start` on, around the ring if
+/// The positions of a box along one dimension: `len` positions from `start` on, around the ring if
 /// need be.
 ///
 /// ```text
@@ -11,7 +11,7 @@
 pub(crate) struct Arc {
     /// The first position.
     pub(crate) start: u16,
-    /// At least 1. An arc all around a ring starts at 0.
+    /// The number of positions, at least 1. An arc all around a ring starts at 0.
     pub(crate) len: u16,
 }
 
@@ -53,8 +53,8 @@ impl Side {
             || (ahead >= 0 && ahead + inner.len as i32 <= outer.len as i32)
     }
 
-    /// The length of the longest arc that is left of `whole` without `taken`, which it meets; 0 if
-    /// nothing is left.
+    /// The length of the longest arc that is left of `whole` without `taken`; 0 if nothing is left.
+    /// The two must meet.
     ///
     /// ```text
     ///   whole            # # # # # # #          on a ring `taken` may meet both ends,
@@ -69,7 +69,7 @@ impl Side {
         let len = i32::from(whole.len);
         let begin = self.ahead(whole.start, taken.start);
         let end = begin + i32::from(taken.len);
-        // What `taken` covers at the beginning of `whole`, coming around.
+        // The positions at the beginning of `whole` that `taken` covers, coming around the ring.
         let around = if self.wraps {
             (end - i32::from(self.len)).max(0)
         } else {
@@ -109,8 +109,8 @@ impl Side {
         arc.len == self.len
     }
 
-    /// The position this many steps ahead of another, at most once around. The sum of the two may
-    /// have more bits than a position.
+    /// The position this many steps ahead of another, at most once around. The sum of position and
+    /// steps may have more bits than a position.
     #[inline]
     pub(crate) const fn moved(self, from: u16, steps: u16) -> u16 {
         let to = from as u32 + steps as u32;

@@ -1,11 +1,11 @@
-//! Boxes of any grid as an arc of positions along each dimension: [`Arcs`].
+//! Boxes of any grid, as an arc of positions along each dimension: [`Arcs`].
 
 use super::arc::Arc;
 use super::block::Block;
 use super::limits::DIMENSIONS_MAX;
 use super::topology::Grid;
 
-/// Arcs of a box; those beyond the dimensions of the grid are not used.
+/// The arcs of a box. Arcs beyond the dimensions of the grid are not used.
 pub(crate) type Arcs = [Arc; DIMENSIONS_MAX];
 
 /// The arcs of a block. Along a ring that the block spans, the arc starts at 0, wherever the block
@@ -41,8 +41,8 @@ pub(crate) fn overlap(grid: &Grid, one: &[Arc], other: &[Arc]) -> bool {
     both.all(|(at, (&one, &other))| grid.along(at).meet(one, other))
 }
 
-/// The size of the largest box that is left of `whole` when `taken` is taken out of it; all of it
-/// if the two do not overlap.
+/// The size of the largest box that is left of `whole` when `taken` is taken out; the whole size if
+/// the two do not overlap.
 ///
 /// The largest box is as long as `whole` in all dimensions but one.
 #[inline]

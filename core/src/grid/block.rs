@@ -48,13 +48,14 @@ impl Block {
         self.start_code() as u64 | (self.extent_code() as u64) << 32
     }
 
-    /// The block that [`Block::into_raw`] has turned into an integer. Any other integer is a block,
-    /// too, which need not be a part of any machine ([`Grid::contains`](super::Grid::contains)).
+    /// The block that [`Block::into_raw`] has turned into an integer. Any other integer gives a
+    /// block, too, but this block need not be a part of any machine
+    /// ([`Grid::contains`](super::Grid::contains)).
     pub const fn from_raw(raw: u64) -> Block {
         Block::from_codes(raw as u32, (raw >> 32) as u32)
     }
 
-    /// What unused memory is filled with.
+    /// The filling of unused memory.
     pub(crate) const ZERO: Block = Block([0; 4]);
 
     /// No block. In one or two dimensions its extent along x is 0; in more dimensions its extent is

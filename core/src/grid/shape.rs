@@ -32,9 +32,9 @@ const CODED: u16 = 1 << 15;
 ///          | 8 | 4 | 1 | 2 |
 /// ```
 ///
-/// Four or more extents are one number of 63 bits in the gamma code (Elias 1975): each extent in
-/// binary, after one zero less than it has digits. A leading one starts the number, so that the
-/// zeros of the first extent count. The shape 5 x 2 x 1 x 3:
+/// Four or more extents are one number of 63 bits in the gamma code (Elias 1975): each extent is
+/// written in binary, after one zero fewer than it has digits. A leading one starts the number, so
+/// that the zeros of the first extent count. The shape 5 x 2 x 1 x 3:
 ///
 /// ```text
 ///   bit 63 62         16 15 14   10 9  7 6 5   3   2   0
@@ -117,7 +117,8 @@ impl Shape {
     }
 
     /// The first two extents, or 1 for a missing one: the sides of a request for a two-dimensional
-    /// mesh. Meaningless for a shape of more than three extents, which no such mesh serves.
+    /// mesh. The result is meaningless for a shape of more than three extents, which no such mesh
+    /// serves.
     #[inline]
     pub(crate) const fn first_two(self) -> (u16, u16) {
         (self.0[0], self.0[1])
@@ -132,7 +133,7 @@ impl Shape {
         }
     }
 
-    /// Whether it has no extent: a request for a single processor.
+    /// Whether the shape has no extent: a request for a single processor.
     pub const fn is_empty(self) -> bool {
         self.len() == 0
     }
@@ -161,7 +162,7 @@ impl Shape {
         let mut extents = [0; DIMENSIONS_MAX];
         let [a, b, c, d] = self.0;
         let code = (a as u64) | (b as u64) << 16 | (c as u64) << 32 | ((d & !CODED) as u64) << 48;
-        // Unread bits, below the leading one.
+        // The number of unread bits, below the leading one.
         let mut left = code.ilog2();
         let mut len = 0;
         while left > 0 {
@@ -181,7 +182,7 @@ impl Shape {
         self.measures().1
     }
 
-    /// [`Shape::len`] and [`Shape::area`].
+    /// The results of [`Shape::len`] and [`Shape::area`].
     #[inline]
     pub(super) const fn measures(self) -> (usize, u32) {
         match self.0 {
@@ -229,7 +230,7 @@ impl fmt::Display for Shape {
     }
 }
 
-/// Writes the numbers with an `x` between them, or `1` if there is none.
+/// Writes the numbers with an `x` between them, or `1` if there is no number.
 pub(super) fn write_sides(f: &mut fmt::Formatter<'_>, sides: &[u16]) -> fmt::Result {
     if sides.is_empty() {
         return f.write_str("1");
@@ -264,7 +265,7 @@ impl FromStr for Tuple {
     }
 }
 
-/// Reads a number of digits only: no sign, no blank.
+/// Reads a number that has only digits: no sign, no blank.
 pub(super) fn read_number<T: FromStr>(text: &str) -> Option<T> {
     let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| is_number)

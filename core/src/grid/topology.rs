@@ -13,14 +13,14 @@ use crate::texts::texts;
 /// [`DIMENSIONS_MAX`] dimensions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Grid {
-    /// Invariant: 1 to [`DIMENSIONS_MAX`].
+    /// The number of dimensions. Invariant: 1 to [`DIMENSIONS_MAX`].
     dimensions: u8,
-    /// Whether coordinates are written with the highest dimension first. Invariant: only for a
+    /// Whether coordinates are written with the highest dimension first. Invariant: true only for a
     /// k-ary n-cube.
     pub(super) high_first: bool,
     /// Bit d: dimension d wraps.
     pub(super) wraps: u16,
-    /// Invariant: at least 1, and 1 from `dimensions` on.
+    /// The side lengths. Invariant: at least 1, and 1 from `dimensions` on.
     sides: [u16; DIMENSIONS_MAX],
 }
 
@@ -147,7 +147,7 @@ impl Grid {
         }
     }
 
-    /// Whether coordinates are written with the highest dimension first. That is so for a machine
+    /// Whether coordinates are written with the highest dimension first. This is so for a machine
     /// made from a [`Cube`](crate::Cube).
     pub const fn is_written_high_first(&self) -> bool {
         self.high_first
@@ -156,7 +156,7 @@ impl Grid {
     /// The number of processors.
     #[inline]
     pub const fn nodes(&self) -> u32 {
-        // At most `NODES_MAX`, so it cannot overflow.
+        // The product is at most `NODES_MAX`, so it cannot overflow.
         let mut nodes = 1;
         let mut at = 0;
         while at < self.dimensions() {
@@ -166,7 +166,7 @@ impl Grid {
         nodes
     }
 
-    /// Whether it is a two-dimensional mesh, the subject of most of the literature.
+    /// Whether the grid is a two-dimensional mesh, the subject of most of the literature.
     #[inline]
     pub const fn is_plane(&self) -> bool {
         self.dimensions == 2 && self.wraps == 0
@@ -236,8 +236,8 @@ impl Grid {
         })
     }
 
-    /// The node with these coordinates, dimension 0 first; `None` outside the grid or if their
-    /// number is not that of the dimensions.
+    /// The node with these coordinates, dimension 0 first. `None` outside the grid, or if the
+    /// number of coordinates is not the number of dimensions.
     pub fn node(&self, coordinates: &[u16]) -> Option<NodeId> {
         if coordinates.len() != self.dimensions() {
             return None;
@@ -249,8 +249,8 @@ impl Grid {
         number.map(NodeId)
     }
 
-    /// Converts a tuple between dimension 0 first and the order in which this grid writes it. It is
-    /// its own inverse.
+    /// Converts a tuple between dimension 0 first and the order in which this grid writes it. The
+    /// conversion is its own inverse.
     pub fn written(&self, numbers: Tuple) -> Tuple {
         if self.high_first {
             numbers.reversed()
@@ -362,7 +362,7 @@ impl Grid {
         extents.fold(1, u32::saturating_mul)
     }
 
-    /// Whether the block is within the grid. A block that was received on a line need not be.
+    /// Whether the block is within the grid. A block that was received on a line may be outside.
     #[inline]
     pub fn contains(&self, block: Block) -> bool {
         if !self.is_plane() {
@@ -520,9 +520,9 @@ pub enum GridError {
     },
     /// There are more processors than [`NODES_MAX`].
     TooManyNodes,
-    /// A dimension beyond the last is to wrap.
+    /// `wraps` has a bit for a dimension that the grid does not have.
     Wrap {
-        /// The highest dimension that is to wrap.
+        /// The highest dimension whose bit is set.
         dimension: u8,
     },
 }

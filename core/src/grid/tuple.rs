@@ -59,7 +59,8 @@ impl Tuple {
 }
 
 impl Tuple {
-    /// All numbers, then zeros: in lexicographic order for tuples of the same length.
+    /// All numbers, then zeros. For tuples of the same length, these arrays are in lexicographic
+    /// order.
     pub(crate) const fn numbers(&self) -> [u16; DIMENSIONS_MAX] {
         self.numbers
     }
@@ -100,14 +101,14 @@ pub(crate) fn any_order(numbers: &mut [u16], wanted: &mut dyn FnMut(&[u16]) -> b
     }
 }
 
-/// The next order of the numbers in lexicographic order; false at the last one, which is followed
-/// by the first.
+/// Moves to the next order of the numbers in lexicographic order. At the last order it returns
+/// false and moves to the first.
 pub(crate) fn next_order(order: &mut [u16]) -> bool {
     let Some(at) = order.windows(2).rposition(|pair| pair[0] < pair[1]) else {
         order.reverse();
         return false;
     };
-    // There is one, `order[at + 1]` at least.
+    // There is a larger number: at least `order[at + 1]`.
     let larger = order.iter().rposition(|&number| number > order[at]);
     order.swap(at, larger.unwrap_or(at));
     order[at + 1..].reverse();

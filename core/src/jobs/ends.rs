@@ -39,8 +39,8 @@ impl JobTable<'_> {
         Some(Slot(next))
     }
 
-    /// The running jobs in the order that [`JobTable::sort_next`] made. All must be sorted, and
-    /// none may have come or gone since.
+    /// The running jobs in the order that [`JobTable::sort_next`] made. All jobs must be sorted,
+    /// and no job may have come or gone since.
     pub(crate) fn running_sorted(&self) -> impl ExactSizeIterator<Item = &JobSlot> + Clone {
         let order = &self.order[..self.running.len as usize];
         order.iter().map(|&slot| &self.slots[slot as usize])

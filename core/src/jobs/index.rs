@@ -38,7 +38,7 @@ fn next(index: &[Link], cell: usize) -> usize {
     }
 }
 
-/// The cell of a name, or as the error the empty cell for it.
+/// The cell of a name. The error is the empty cell that the name would take.
 // One copy on the board, to save flash.
 #[cfg_attr(target_os = "none", inline(never))]
 #[cfg_attr(not(target_os = "none"), inline(always))]

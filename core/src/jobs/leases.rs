@@ -1,6 +1,6 @@
-//! Leases of jobs, and what ended last: leases, and grants of preempted jobs.
+//! Leases of jobs, and the latest ends of leases and of grants of preempted jobs.
 //!
-//! The slot of a job has the end of its lease. A lower bound of all ends tells at once that no
+//! The slot of a job has the end of its lease. A lower bound of all ends shows at once that no
 //! lease has ended; the slots are searched only when time has reached the bound. A job whose lease
 //! would end at `Ticks::MAX` has no lease.
 
@@ -11,11 +11,11 @@ use crate::job_id::JobId;
 use crate::message::EventKind;
 use crate::request::Ticks;
 
-/// The number of ends of leases that are remembered, with those of the grants of preempted jobs.
-/// [`Counts`](crate::Counts) has how many leases have ended.
+/// The maximum number of ends that are remembered: ends of leases, and ends of grants of preempted
+/// jobs. [`Counts`](crate::Counts) has how many leases have ended.
 pub const LEASES_ENDED_MAX: usize = 16;
 
-/// The room for them: the least in a build without either.
+/// The room for remembered ends: 1 in a build with neither leases nor preemption.
 const REMEMBERED: usize = if Ended::BUILT { LEASES_ENDED_MAX } else { 1 };
 
 /// The end of a lease, which releases the job, or of the grant of a job that is preempted.
@@ -26,7 +26,7 @@ pub(crate) struct Ended {
     pub(crate) job: JobId,
     /// When it was released or preempted.
     pub(crate) at: Ticks,
-    /// The processors it held, 0 if it waited.
+    /// The number of processors that the job held; 0 if it waited.
     pub(crate) processors: u32,
     /// The job that preempted it; `None` for the end of a lease.
     #[cfg(feature = "preemption")]
@@ -35,10 +35,10 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    /// Whether there are any in this build.
+    /// Whether there are such ends in this build.
     pub(crate) const BUILT: bool = Leases::BUILT || cfg!(feature = "preemption");
 
-    /// What an event says of it.
+    /// The kind of the event that reports this end.
     pub(crate) const fn kind(self) -> EventKind {
         #[cfg(feature = "preemption")]
         if let Some(by) = self.by {
@@ -68,9 +68,9 @@ impl LeaseEnd {
 /// The data of leases outside the slots.
 #[derive(Debug)]
 pub(crate) struct Leases {
-    /// No lease ends earlier; [`Ticks::MAX`] if there is none.
+    /// No lease ends before this time; [`Ticks::MAX`] if there is no lease.
     bound: Ticks,
-    /// What ended last, the oldest first, each with the number of the event.
+    /// The latest ends, the oldest first, each with the number of its event.
     ended: Deque<(u64, Ended), REMEMBERED>,
 }
 
@@ -97,13 +97,13 @@ impl JobTable<'_> {
         self.leases.bound = self.leases.bound.min(ends.unwrap_or(Ticks::MAX));
     }
 
-    /// Whether a lease may have ended by now. False is certain.
+    /// Whether a lease may have ended by now. If the answer is false, no lease has ended.
     #[inline]
     pub(crate) const fn may_have_ended(&self, now: Ticks) -> bool {
         Leases::BUILT && self.leases.bound <= now && self.leases.bound < Ticks::MAX
     }
 
-    /// Whether any job has a lease. O(1) if the bound says that there is none, else O(jobs).
+    /// Whether any job has a lease. O(1) if the bound shows that there is no lease, else O(jobs).
     pub(crate) fn has_leases(&self) -> bool {
         let mut jobs = self.slots[..self.fresh].iter();
         self.may_have_ended(Ticks::MAX) && jobs.any(|job| job.lease_ends().is_some())
@@ -122,8 +122,8 @@ impl JobTable<'_> {
         first.filter(|&(ends, _)| ends <= now)
     }
 
-    /// Remembers the end of a lease or a grant. It replaces the oldest one if there is no room.
-    /// Numbers ascend.
+    /// Remembers the end of a lease or a grant. If there is no room, this end replaces the oldest
+    /// one. Numbers ascend.
     pub(crate) fn remember_end(&mut self, number: u64, ended: Ended) {
         let remembered = &mut self.leases.ended;
         if remembered.is_full() {

@@ -41,7 +41,8 @@ pub(crate) use state::SavedJob;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot(Link);
 
-/// Where the index has a name, or takes one, until the next job comes or goes.
+/// The place where the index has a name, or would take one. It is valid until the next job comes or
+/// goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cell(usize);
 
@@ -97,8 +98,8 @@ impl List {
         self.len -= 1;
     }
 
-    /// The first job of the end of the queue that stands there for a shorter time than this one;
-    /// `NONE` if there is none.
+    /// The first of the jobs at the end of the queue that count as waiting for a shorter time than
+    /// this job; `NONE` if there is no such job.
     fn overtaken(&self, slots: &[JobSlot], slot: Link) -> Link {
         let since = slots[slot as usize].queued_since();
         let (mut next, mut at) = (NONE, self.tail);
@@ -257,7 +258,7 @@ impl<'m> JobTable<'m> {
             .map(|(job, next)| (next, job))
     }
 
-    /// Where the index has a name.
+    /// The cell in which the index has a name.
     #[inline(always)]
     pub(crate) fn cell_of(&self, id: JobId) -> Option<Cell> {
         let cell = index::cell_of(self.index, self.slots, id).ok()?;
@@ -270,7 +271,7 @@ impl<'m> JobTable<'m> {
         Slot(self.index[cell])
     }
 
-    /// Where the index takes a new name.
+    /// The cell in which the index takes a new name.
     ///
     /// # Errors
     ///
@@ -295,7 +296,7 @@ impl<'m> JobTable<'m> {
     ///
     /// # Time complexity
     ///
-    /// O(jobs that it overtakes).
+    /// O(jobs that the new job overtakes).
     ///
     /// # Errors
     ///
@@ -337,7 +338,7 @@ impl<'m> JobTable<'m> {
         self.slots[slot.0 as usize].count_attempt(missed);
     }
 
-    /// Makes a waiting job a running one that holds this allocation. Numbers of grants ascend.
+    /// Lets a waiting job run and hold this allocation. Numbers of grants ascend.
     #[inline(always)]
     pub(crate) fn grant(
         &mut self,
@@ -353,7 +354,7 @@ impl<'m> JobTable<'m> {
         self.runs(slot, blocks, processors, now, number);
     }
 
-    /// A running job holds this allocation instead of the one it held.
+    /// Lets a running job hold this allocation instead of the one that it held.
     #[cfg(feature = "replace")]
     pub(crate) fn grant_again(
         &mut self,
@@ -367,7 +368,7 @@ impl<'m> JobTable<'m> {
         self.runs(slot, blocks, processors, now, number);
     }
 
-    /// A job that is in no list runs.
+    /// Lets a job run that is in no list.
     #[inline(always)]
     fn runs(&mut self, slot: Slot, blocks: Chain, processors: u32, now: Ticks, number: u64) {
         let slots = &mut *self.slots;
@@ -380,8 +381,8 @@ impl<'m> JobTable<'m> {
         };
     }
 
-    /// Makes a running job a waiting one, at its place in the queue; of jobs that stand there since
-    /// one time the lesser name is first. Returns its allocation.
+    /// Lets a running job wait again, at its place in the queue. Ties go to the smaller name.
+    /// Returns the job's allocation.
     ///
     /// # Time complexity
     ///
@@ -404,7 +405,8 @@ impl<'m> JobTable<'m> {
         blocks
     }
 
-    /// The waiting jobs with a reservation, in the order of the queue. It stops at the last one.
+    /// The waiting jobs with a reservation, in the order of the queue. The iteration stops at the
+    /// last such job.
     #[inline]
     pub(crate) fn reserved(&self) -> impl Iterator<Item = &JobSlot> {
         let jobs = self.waiting.iter(self.slots).map(|slot| self.get(slot));
@@ -419,7 +421,8 @@ impl<'m> JobTable<'m> {
             .filter(move |job| job.reserved_from().is_some_and(|from| from < time))
     }
 
-    /// Sets the reservation of a waiting job and its start. It replaces an earlier reservation.
+    /// Sets the reservation of a waiting job and the reservation's start. It replaces an earlier
+    /// reservation.
     #[inline]
     pub(crate) fn reserve(&mut self, slot: Slot, from: Ticks, reserved: Reserved) {
         let job = &mut self.slots[slot.0 as usize];

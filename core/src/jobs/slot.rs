@@ -11,11 +11,11 @@ use crate::request::{Request, Ticks};
 pub(crate) enum Reserved {
     /// No reservation.
     Nothing,
-    /// The number of processors that the job demands, anywhere.
+    /// As many processors as the job demands, anywhere.
     Processors,
-    /// This block.
+    /// One block.
     Block(Block),
-    /// The blocks of this chain in the pool.
+    /// The blocks of a chain in the pool.
     Blocks([Link; 2]),
 }
 
@@ -52,7 +52,7 @@ pub(super) enum State {
         reserved: Reserved,
         /// The start of the reservation.
         from: Ticks,
-        /// Whether it ran before.
+        /// Whether the job ran before.
         has_run: bool,
     },
     Running {
@@ -122,7 +122,7 @@ impl JobSlot {
         self.submitted
     }
 
-    /// Since when it stands in the queue, with its head start.
+    /// The time from which the job counts as waiting: its submission less its head start.
     pub(super) fn queued_since(&self) -> i128 {
         self.request.class.since(self.submitted)
     }
@@ -161,7 +161,7 @@ impl JobSlot {
         }
     }
 
-    /// The block that is reserved for it. `None` without a reservation, and if a number of
+    /// The block that is reserved for the job. `None` without a reservation, and if a number of
     /// processors or several blocks are reserved
     /// ([`Controller::reserved_blocks`](crate::Controller::reserved_blocks)).
     pub const fn reserved_block(&self) -> Option<Block> {
@@ -174,7 +174,7 @@ impl JobSlot {
         }
     }
 
-    /// The blocks that are reserved for it if there are several, else an empty chain.
+    /// The blocks that are reserved for the job if there are several, else an empty chain.
     pub(crate) const fn reserved_chain(&self) -> Chain {
         match self.state {
             State::Waiting {
@@ -187,7 +187,8 @@ impl JobSlot {
 
     /// Sets the reservation of a waiting job; does nothing to any other job.
     pub(super) const fn reserve(&mut self, time: Ticks, what: Reserved) {
-        // A checkpoint does not have it with a reservation, and so neither has the job.
+        // A checkpoint does not save `has_run` with a reservation, so a job with a reservation does
+        // not have it either.
         #[cfg(feature = "preemption")]
         if let (State::Waiting { has_run, .. }, false) =
             (&mut self.state, matches!(what, Reserved::Nothing))
@@ -199,7 +200,7 @@ impl JobSlot {
         }
     }
 
-    /// The number of attempts to place it.
+    /// The number of attempts to place the job.
     pub const fn attempts(&self) -> u32 {
         self.attempts
     }
@@ -209,7 +210,7 @@ impl JobSlot {
         self.misses
     }
 
-    /// The number of processors it holds; 0 while it waits.
+    /// The number of processors that the job holds; 0 while it waits.
     pub const fn processors(&self) -> u32 {
         match self.state {
             State::Running { processors, .. } => processors,
@@ -217,31 +218,31 @@ impl JobSlot {
         }
     }
 
-    /// Internal fragmentation: the number of processors it holds beyond its request. 0 while it
-    /// waits.
+    /// Internal fragmentation: the number of processors that the job holds beyond its request; 0
+    /// while it waits.
     pub const fn internal_fragmentation(&self) -> u32 {
         self.processors().saturating_sub(self.request.total())
     }
 
-    /// The number of blocks it holds.
+    /// The number of blocks that the job holds.
     pub const fn blocks_len(&self) -> u32 {
         self.blocks().len()
     }
 
-    /// Whether it holds processors.
+    /// Whether the job holds processors.
     pub const fn is_running(&self) -> bool {
         matches!(self.state, State::Running { .. })
     }
 
-    /// Whether it ran before, and waits again
+    /// Whether the job ran before, and waits again
     /// ([`Controller::requeue`](crate::Controller::requeue)). Schedulers that reserve do not use
-    /// this, so it is not saved with a reservation, and a reservation ends it in a build with the
-    /// feature `preemption`.
+    /// this flag, so it is not saved with a reservation. In a build with the feature `preemption`,
+    /// a reservation clears it.
     pub const fn has_run(&self) -> bool {
         matches!(self.state, State::Waiting { has_run: true, .. })
     }
 
-    /// The end of its lease; `None` if it has none, or there is no job.
+    /// The end of the job's lease; `None` if the job has no lease, or there is no job.
     pub(super) fn lease_ends(&self) -> Option<Ticks> {
         self.lease.get().filter(|_| !self.is_free())
     }
@@ -250,7 +251,7 @@ impl JobSlot {
         matches!(self.state, State::Free)
     }
 
-    /// Whether it waits and has a reservation.
+    /// Whether the job waits and has a reservation.
     #[inline]
     pub(super) const fn is_reserved_for(&self) -> bool {
         self.reserved_from().is_some()
@@ -264,8 +265,8 @@ impl JobSlot {
         }
     }
 
-    /// The minimum number of free processors with which the strategy could grant it; 0 unless it
-    /// waits.
+    /// The minimum number of free processors with which the strategy could grant the job; 0 unless
+    /// it waits.
     #[inline]
     pub(crate) const fn demand(&self) -> u32 {
         match self.state {
@@ -274,7 +275,7 @@ impl JobSlot {
         }
     }
 
-    /// The number of its grant; 0 while it waits.
+    /// The number of the job's grant; 0 while it waits.
     pub(crate) const fn grant_number(&self) -> u64 {
         match self.state {
             State::Running { number, .. } => number.get(),

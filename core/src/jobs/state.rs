@@ -58,8 +58,8 @@ impl JobTable<'_> {
         jobs.filter_map(|job| Some((job.id, job.lease_ends()?)))
     }
 
-    /// A saved job with this age and number of tries, in the slot whose number encodes longest: a
-    /// bound for the length of its item.
+    /// A saved job with this age and number of tries, in the slot whose number has the longest
+    /// encoding. The length of its item is a bound for all jobs.
     pub(crate) const fn longest(
         &self,
         id: JobId,
@@ -92,7 +92,8 @@ impl JobTable<'_> {
         self.slots.fill(JobSlot::EMPTY);
     }
 
-    /// Takes a slot that was not restored before. All slots up to it count as used from then on.
+    /// Takes a slot that was not restored before. From then on, all slots up to this one count as
+    /// used.
     fn restore_slot(&mut self, slot: u32) -> Result<Link, RestoreError> {
         let entry = self.slots.get(slot as usize).ok_or(RestoreError::NoRoom)?;
         // A slot in the chain of free ones has no predecessor.

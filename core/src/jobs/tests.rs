@@ -371,8 +371,8 @@ fn running_jobs_that_end_together_are_sorted_as_they_were_granted() {
     assert_eq!(ids, [5, 2, 4, 1, 3]);
 }
 
-/// Also with times and priorities at the end of their range. Of those that stand there since one
-/// time the one that arrived first is before.
+/// Also with times and priorities at the end of their range. If two jobs have the same time less
+/// their priorities, the job that arrived first is before the other.
 #[cfg(feature = "priorities")]
 #[test]
 fn jobs_join_the_queue_less_their_priorities() {

@@ -30,12 +30,13 @@ impl<'d> Cubes<'d> {
         })
     }
 
-    /// Whether there are as many cubes as a slice of these sides touches.
+    /// Whether the machine has enough cubes for a slice of these sides.
     pub(crate) fn suffice(&self, slice: &Extents) -> bool {
         touched(slice, self.sides) <= self.count
     }
 
-    /// The block of these extents in the cube of this number, where it begins at these positions.
+    /// The block of these extents in the cube of this number, beginning at these positions of the
+    /// cube.
     #[inline(always)]
     pub(crate) fn block(
         &self,
@@ -61,7 +62,7 @@ impl<'d> Cubes<'d> {
         self.block(cube, |at| start[at] % self.sides[at], |at| extent[at])
     }
 
-    /// The cube that has this block.
+    /// The cube that contains this block.
     #[cfg(feature = "replace")]
     pub(crate) fn around(&self, block: Block) -> Block {
         let start = self.grid.start(block);

@@ -1,5 +1,5 @@
-//! What is tried for a request, and in which order ([`Layouts`]): its legal shapes, and
-//! [`Trials`], the sides by dimension that a slice of one shape may have.
+//! The slices that are tried for a request, in order ([`Layouts`]): the legal shapes of the
+//! request, and for each shape the sides by dimension that a slice may have ([`Trials`]).
 //!
 //! A ring of n processors needs no line of n: a side may be *folded* along the dimensions in which
 //! the request has no other side. A side of 12 and some of its boxes:
@@ -22,8 +22,8 @@ use crate::grid::{Grid, Shape, any_order, next_order};
 use crate::request::{Flags, Request};
 
 /// Calls `visit` with every box of this number of processors, at least 1, in `n` dimensions whose
-/// sides are at most `longest`: its sides in ascending order and 1 from the last dimension on.
-/// O(sqrt(`chips`)) for each choice of the shorter sides whose product divides `chips`.
+/// sides are at most `longest`: its sides in ascending order, then ones. O(sqrt(`chips`)) for each
+/// choice of the shorter sides whose product divides `chips`.
 pub(super) fn for_each_box(chips: u32, n: usize, longest: u16, visit: &mut dyn FnMut(Extents)) {
     // Candidates for the shortest of the `left` remaining sides, whose product is `rest`: its
     // divisors from `from` on.
@@ -33,7 +33,7 @@ pub(super) fn for_each_box(chips: u32, n: usize, longest: u16, visit: &mut dyn F
             let others = u64::from(longest).pow(left - 1);
             from.max(u64::from(rest).div_ceil(others) as u32)..=root(rest, left)
         } else {
-            // A side that is missing.
+            // The side is missing.
             1..=1
         };
         bounds.filter(move |&side| rest.is_multiple_of(side))
@@ -57,7 +57,7 @@ pub(super) fn for_each_box(chips: u32, n: usize, longest: u16, visit: &mut dyn F
 
 /// The greatest number whose power of this degree, 2 to 4, is at most `number`.
 fn root(number: u32, degree: u32) -> u32 {
-    // Bit by bit, from the highest that it may have.
+    // Bit by bit, from the highest bit that the root may have.
     let bits = (0..u32::BITS.div_ceil(degree)).rev();
     bits.fold(0, |root, bit| {
         let next = root | 1 << bit;
@@ -72,7 +72,7 @@ fn root(number: u32, degree: u32) -> u32 {
 /// The key by which boxes of one volume are ordered: the most compact box comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
-    /// The number of cubes that it touches, where that counts.
+    /// The number of cubes that the box touches, where that counts.
     cubes: u32,
     longest: u16,
     sum: u32,
@@ -92,7 +92,7 @@ impl Key {
         }
     }
 
-    /// Keeps the lesser one of those above `last`.
+    /// Keeps the smaller key among those above `last`.
     fn keep_next(self, last: Option<Key>, next: &mut Option<Key>) {
         if last.is_none_or(|last| last < self) && next.is_none_or(|next| self < next) {
             *next = Some(self);
@@ -100,8 +100,8 @@ impl Key {
     }
 }
 
-/// The slices that a strategy may give on a machine: for a request its legal shapes, and for each
-/// of these the sides by dimension.
+/// The slices that a strategy may give on a machine: the legal shapes of a request, and for each
+/// shape the sides by dimension.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layouts<'a> {
     pub(crate) rule: SliceRule,
@@ -122,9 +122,9 @@ impl<'a> Layouts<'a> {
         }
     }
 
-    /// The legal shapes of a request: its own, or all of the number of chips that it names, the
-    /// most compact first: by the longest side, then by the sum of the sides, then in lexicographic
-    /// order.
+    /// The legal shapes of a request: its own shape, or all shapes of the number of chips that it
+    /// names. The most compact comes first: by the longest side, then by the sum of the sides, then
+    /// in lexicographic order.
     ///
     /// If the request may be turned and the strategy turns it, the ascending order of the sides
     /// stands for all orders. Otherwise each order is a shape of its own.
@@ -162,7 +162,7 @@ impl<'a> Layouts<'a> {
         }
         let mut ours = padded(self.grid.sides());
         if turns {
-            // The sides ascend: longer ones are laid along longer ones of the grid.
+            // The sides ascend: longer sides are laid along longer sides of the grid.
             ours[..n].sort_unstable();
         }
         let is_legal = |sides: &Extents| match self.description {
@@ -176,7 +176,7 @@ impl<'a> Layouts<'a> {
         };
         let mut next = None;
         for_each_box(chips, n, longest, &mut |mut sides| {
-            // The ascending order comes first, and stands for all where the strategy turns.
+            // The ascending order comes first, and stands for all orders if the strategy turns.
             any_order(&mut sides[..n], &mut |order| {
                 let sides = padded(order);
                 if is_legal(&sides) {
@@ -229,8 +229,8 @@ pub(crate) fn may_turn(request: &Request, description: Option<&Description>) -> 
     request.may_rotate() && description.is_none_or(|description| description.rotate)
 }
 
-/// Which extents of a shape, a bit for each, must have a ring by the demand of a request. Those up
-/// to 2 always have one.
+/// A bit for each extent of a shape: set if a request demands a ring along it. Extents up to 2
+/// always have a ring.
 pub(crate) fn demanded_rings(request: &Request, shape: Shape) -> u8 {
     let all = request.flags.contains(Flags::RINGS);
     let bits = request.flags.bits() >> Flags::RING_0.bits().trailing_zeros();
@@ -253,18 +253,18 @@ pub(crate) struct Trial {
 /// request demands.
 ///
 /// - `cubes`: every order of the extents, in ascending lexicographic order.
-/// - `cubes:fold`, `folding`: the request itself and every folded form, by the number of cubes
-///   (`cubes:fold`), the longest side and the sum of the sides; each in every order.
-/// - Others: the order in which the extents are named, then the others if the strategy turns
-///   requests.
+/// - `cubes:fold`, `folding`: the request itself and every folded form, sorted by the number of
+///   cubes (`cubes:fold`), the longest side and the sum of the sides; each form in every order.
+/// - Other strategies: the order in which the extents are named, then the other orders if the
+///   strategy turns requests.
 ///
-/// A request that may not be turned has only the order in which it is named; where it is folded,
-/// the sides that stay whole keep their dimension.
+/// A request that may not be turned has only the order in which it is named; if it is folded, the
+/// sides that stay whole keep their dimension.
 #[derive(Debug)]
 pub(crate) struct Trials<'a> {
     grid: &'a Grid,
     n: usize,
-    /// Whether switches close rings, and how long a cube is.
+    /// The sides of a cube, if switches close rings.
     cube: Option<&'a Extents>,
     /// The extents as they are named.
     named: Extents,
@@ -272,7 +272,7 @@ pub(crate) struct Trials<'a> {
     demanded: u8,
     turns: bool,
     folds: bool,
-    /// Whether the orders begin with that in which the extents are named.
+    /// Whether the orders begin with the one in which the extents are named.
     begins_as_named: bool,
     candidate: Option<Key>,
     /// The latest order.
@@ -318,7 +318,7 @@ impl Trials<'_> {
                 |&at: &usize| !self.long().any(|other| other < at && is_alike(at, other));
             for at in self.long().filter(is_first) {
                 let whole = volume(&self.named) / u32::from(self.named[at]);
-                // A side folds along its own dimension and those in which there is none.
+                // A side folds along its own dimension and along dimensions without a side.
                 for_each_box(
                     self.named[at].into(),
                     n + 1 - long,
@@ -397,8 +397,9 @@ impl Trials<'_> {
     }
 }
 
-/// Whether a slice of this side has a ring along this dimension: one of cubes if the side is a
-/// multiple of the cube's, any other one if it spans a dimension that wraps.
+/// Whether a slice of this side has a ring along this dimension. A slice of cubes has one if the
+/// side is a multiple of the cube's side. Any other slice has one if it spans a dimension that
+/// wraps.
 pub(crate) fn closes(grid: &Grid, cube: Option<&Extents>, dimension: usize, side: u16) -> bool {
     side <= 2
         || match cube {

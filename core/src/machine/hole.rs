@@ -3,8 +3,8 @@
 use super::{DescriptionError, Extents};
 use crate::grid::{Block, DESCRIBED_MAX, Grid};
 
-/// The most entries in [`Description::absent`](super::Description::absent): few in a build without
-/// the feature `alloc`, where descriptions are in the flash of a board.
+/// The maximum number of entries in [`Description::absent`](super::Description::absent). It is
+/// small in a build without the feature `alloc`, where descriptions are in the flash of a board.
 pub const HOLES_MAX: usize = if cfg!(feature = "alloc") { 256 } else { 16 };
 
 /// A box in which the machine has no processors: hosts that were never installed, or that serve
@@ -16,19 +16,19 @@ pub struct Hole {
 }
 
 impl Hole {
-    /// What fills unused entries.
+    /// The filling of unused entries.
     pub(super) const UNUSED: Hole = Hole {
         start: [0; DESCRIBED_MAX],
         sides: [1; DESCRIBED_MAX],
     };
 
-    /// The first processor that is absent, and the sides (ones if empty), a number for each
-    /// dimension.
+    /// Makes a hole from the first processor that is absent and the sides (ones if empty), with a
+    /// number for each dimension.
     ///
     /// # Errors
     ///
-    /// `Dimensions` if a list has more numbers than [`DESCRIBED_MAX`](super::DESCRIBED_MAX), or
-    /// `sides` has another number of them than `start`; `NoSide` if a side is 0.
+    /// `Dimensions` if a list has more numbers than [`DESCRIBED_MAX`](super::DESCRIBED_MAX), or if
+    /// `sides` and `start` have different numbers of them; `NoSide` if a side is 0.
     pub const fn new(start: &[u16], sides: &[u16]) -> Result<Hole, DescriptionError> {
         let n = start.len();
         if n == 0 || n > DESCRIBED_MAX || (sides.len() != n && !sides.is_empty()) {
@@ -49,12 +49,13 @@ impl Hole {
         Ok(hole)
     }
 
-    /// The first processor that is absent: its coordinates, 0 from the machine's last dimension on.
+    /// The coordinates of the first processor that is absent, with zeros behind the machine's last
+    /// dimension.
     pub const fn start(&self) -> &[u16; DESCRIBED_MAX] {
         &self.start
     }
 
-    /// The sides by dimension, 1 from the machine's last on.
+    /// The sides by dimension, with ones behind the machine's last dimension.
     pub const fn sides(&self) -> &[u16; DESCRIBED_MAX] {
         &self.sides
     }
@@ -76,7 +77,7 @@ impl Hole {
         true
     }
 
-    /// Whether both boxes have a processor. Both are within the same grid.
+    /// Whether the boxes share a processor. Both are within the same grid.
     pub(super) const fn overlaps(&self, other: &Hole) -> bool {
         let mut at = 0;
         while at < DESCRIBED_MAX {

@@ -1,17 +1,17 @@
 //! The largest free box of a grid: [`largest_box`].
 //!
-//! From every processor boxes grow: along dimension 0 as far as all of its lines are free, and by
-//! one line after the other along the others. What cannot become larger than the best one so far is
-//! not tried.
+//! From every processor boxes grow: along dimension 0 as far as all lines of the box are free, and
+//! along the other dimensions by one line after the other. A box that cannot become larger than the
+//! best one so far is not tried.
 
 use super::{DESCRIBED_MAX, Extents, volume};
 use crate::grid::Block;
 use crate::node::NodeId;
 use crate::occupancy::Occupancy;
 
-/// The largest free box, the first of these in the order of their first processors. `None` if no
-/// processor is free, or the grid has more than [`DESCRIBED_MAX`] dimensions. It calls
-/// `poll` in between ([`Pauses`](crate::Pauses)). Only if nothing is pending.
+/// The largest free box; ties: the first in the order of first processors. `None` if no processor
+/// is free, or the grid has more than [`DESCRIBED_MAX`] dimensions. The search calls `poll` in
+/// between ([`Pauses`](crate::Pauses)). Nothing may be pending.
 ///
 /// # Time complexity
 ///
@@ -29,7 +29,7 @@ pub(crate) fn largest_box(occupancy: &Occupancy<'_>, poll: &dyn Fn()) -> Option<
         let Some(start) = grid.coordinates(node) else {
             continue;
         };
-        // As far as a box may reach from here.
+        // How far a box may reach from here.
         let reach = |at: usize| match start.get(at) {
             Some(&from) if !grid.wraps(at) => side(at) - u32::from(from),
             Some(_) => side(at),
@@ -57,8 +57,8 @@ pub(crate) fn largest_box(occupancy: &Occupancy<'_>, poll: &dyn Fn()) -> Option<
                     }
                     let most = best.map_or(0, |(most, ..)| most);
                     if run * reaches[1] * z * w <= most {
-                        // No wider box of this depth is larger, and if this was the narrowest one,
-                        // none that is deeper.
+                        // No wider box of this depth is larger. If this was the narrowest box, no
+                        // deeper one is larger either.
                         if y == 1 && run * most_above <= most {
                             match z {
                                 1 => break 'w,
@@ -77,8 +77,8 @@ pub(crate) fn largest_box(occupancy: &Occupancy<'_>, poll: &dyn Fn()) -> Option<
     grid.block(&start, &extents[..n])
 }
 
-/// The free processors in a row along dimension 0 from a start on, moved by this along the other
-/// dimensions.
+/// The number of free processors in a row along dimension 0, from `start` on, where `by` moves the
+/// start along the other dimensions.
 fn free_run(occupancy: &Occupancy<'_>, start: &[u16], by: [u32; DESCRIBED_MAX - 1]) -> u32 {
     let grid = occupancy.grid();
     let (mut line, mut stride) = (0, 1);

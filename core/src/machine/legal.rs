@@ -1,4 +1,5 @@
-//! Which slices a description allows: legal shapes, and the ones nearest to others.
+//! The slices that a description allows: legal shapes, and the legal shapes nearest to other
+//! shapes.
 
 use super::{Description, Extents, Layouts, SliceRule, padded, volume};
 use crate::error::{NEAREST_MAX, Refusal};
@@ -6,13 +7,13 @@ use crate::grid::{Shape, any_order};
 use crate::request::{Flags, Request};
 
 impl Description {
-    /// Whether these sides, by dimension, are those of a slice that the rules allow.
+    /// Whether the rules allow a slice with these sides by dimension.
     pub(super) fn is_legal(&self, sides: &Extents) -> bool {
         if volume(sides) > self.chips_max() || volume(sides) == 0 {
             return false;
         }
         let n = self.grid.dimensions();
-        // In an order of the sides that may be granted.
+        // Whether this holds in an order of the sides that may be granted.
         let is_any = |legal: &dyn Fn(&Extents) -> bool| {
             let mut order = *sides;
             if self.rotate {
@@ -42,7 +43,7 @@ impl Description {
     /// Whether the request is legal, and the machine could give it the rings that it demands.
     ///
     /// A number of processors is legal here if one of its shapes is. Strategies that take the
-    /// number as it is ([`Flags::CHIPS`](crate::Flags::CHIPS)) may be granted others too:
+    /// number as it is ([`Flags::CHIPS`](crate::Flags::CHIPS)) may grant other numbers too:
     /// [`Allocator::demand`](crate::Allocator::demand) has their answer.
     ///
     /// # Errors
@@ -64,8 +65,8 @@ impl Description {
         Err(refusal)
     }
 
-    /// The nearest legal shapes that hold as many processors as the request names: those with the
-    /// fewest processors, and of these the most compact first.
+    /// The nearest legal shapes that hold as many processors as the request names. Shapes with the
+    /// fewest processors come first; ties: the most compact first.
     pub fn nearest(&self, request: &Request) -> [Option<Shape>; NEAREST_MAX] {
         let mut nearest = [None; NEAREST_MAX];
         let mut found = 0;
@@ -90,7 +91,8 @@ impl Description {
         nearest
     }
 
-    /// The least number of processors from this one on of which a slice may be legal. O(shapes).
+    /// The least number of processors, not below `from`, with which a slice may be legal.
+    /// O(shapes).
     fn number_from(&self, from: u32) -> Option<u32> {
         let listed = self.shapes().iter().map(|shape| shape.area());
         let listed = listed.filter(|&area| area >= from).min();

@@ -1,10 +1,10 @@
-//! Machines of today: [`Description`] has the grid and the rules of a machine of which only certain
-//! slices are given, and [`Slice`] what a job was given.
+//! Machines of today: [`Description`] has the grid and the rules of a machine that gives only
+//! certain slices, and [`Slice`] is the slice that a job was given.
 //!
 //! A grid says which processors are neighbours. The description adds the operator's rules: which
-//! shapes are legal, where a slice may begin, and how cubes of processors are joined by optical
-//! switches. An allocator that was lent a description
-//! ([`Memory::describing`](crate::Memory::describing)) refuses every other request.
+//! shapes are legal, where a slice may begin, and how optical switches join cubes of processors. An
+//! allocator that was lent a description ([`Memory::describing`](crate::Memory::describing))
+//! refuses every other request.
 //!
 //! # Source
 //!
@@ -42,7 +42,7 @@ use crate::texts::texts;
 
 /// The most shapes in [`Description::shapes`].
 pub const SHAPES_MAX: usize = 16;
-/// A number for each dimension, 1 from the last dimension on.
+/// A number for each dimension, with ones behind the last dimension.
 pub(crate) type Extents = [u16; DESCRIBED_MAX];
 
 /// The number of processors of a box, which is at most that of a shape.
@@ -61,7 +61,7 @@ pub(crate) fn padded(numbers: &[u16]) -> Extents {
     padded
 }
 
-/// The description of a machine: its grid, and the slices that are given.
+/// The description of a machine: its grid, and the rules for its slices.
 ///
 /// ```
 /// use meshalloc::{Description, Flags, Request, Refusal, Shape, StrategyKind};
@@ -87,7 +87,7 @@ pub struct Description {
     shapes_len: u8,
     /// A legal shape that is not in the list has sides that are multiples of this.
     multiple: Option<Extents>,
-    /// A slice begins at multiples of this, or of its own side where that is smaller;
+    /// A slice begins at multiples of these numbers, or of its own side where that is smaller;
     /// [`Description::steps`].
     align: Extents,
     /// The most processors of a slice.
@@ -104,8 +104,8 @@ pub struct Description {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DescriptionError {
-    /// The machine has more dimensions than [`DESCRIBED_MAX`], or something of it has another
-    /// number of them.
+    /// The machine has more dimensions than [`DESCRIBED_MAX`], or a part of the description has
+    /// another number of dimensions than the machine.
     Dimensions,
     /// A side is 0.
     NoSide,
@@ -117,10 +117,10 @@ pub enum DescriptionError {
     TooManyHoles,
     /// A side of the machine is not a multiple of the cube's.
     CubeSide,
-    /// A placement or its spacing is longer than a side of the machine, its seed is outside, or it
-    /// wraps around where the machine does not.
+    /// A placement or its spacing is longer than a side of the machine, its seed is outside the
+    /// machine, or it wraps around where the machine does not.
     Placement,
-    /// A hole is not within the machine, or overlaps another, or no processor is left.
+    /// A hole is not within the machine, a hole overlaps another hole, or no processor is left.
     Hole,
 }
 
@@ -139,7 +139,7 @@ texts! { DescriptionError: {
         "a box is not within the machine, or overlaps another, or no processor is left";
 } }
 
-/// Evaluates a `Result` in a constant function, or returns its error.
+/// Evaluates a `Result` in a constant function: gives the value, or returns the error.
 macro_rules! attempt {
     ($result:expr) => {
         match $result {
@@ -196,7 +196,7 @@ impl Description {
         Ok(sides)
     }
 
-    /// The same machine whose requests are turned only if `rotate`. By default they are.
+    /// The same machine, whose requests are turned only if `rotate` is true, as it is by default.
     #[must_use]
     pub const fn with_rotation(mut self, rotate: bool) -> Description {
         self.rotate = rotate;
@@ -221,8 +221,8 @@ impl Description {
         Ok(self)
     }
 
-    /// The same machine, in which these shapes are legal. With [`Description::with_multiple`] they
-    /// are the only ones that are not multiples, else the only ones at all.
+    /// The same machine, in which these shapes are legal. With [`Description::with_multiple`] these
+    /// are the only legal shapes that are not multiples. Without it they are the only legal shapes.
     ///
     /// # Errors
     ///
@@ -262,13 +262,14 @@ impl Description {
         Ok(self)
     }
 
-    /// The same machine, whose slices begin at multiples of these, or of their own side where that
-    /// is smaller: those of a host, so that no two slices share one without need.
+    /// The same machine, whose slices begin at multiples of these numbers, or of their own side
+    /// where that is smaller. With the sides of a host, no two slices share a host without need.
     ///
     /// A slice of 4 x 2 neither lies in a host of 2 x 4 nor consists of such hosts. Where requests
-    /// may be turned, the host is turned for it: the first order of the numbers, in ascending
-    /// lexicographic order, is taken in which the slice lies in one or consists of them. If there
-    /// is none, the host stays as it is. In cubes, multiples count within the cube.
+    /// may be turned, the host is turned for it: among the orders of the numbers, in ascending
+    /// lexicographic order, the first is taken in which the slice lies in a host or consists of
+    /// hosts. If there is no such order, the host stays as it is. In cubes, multiples count within
+    /// the cube.
     ///
     /// # Errors
     ///
@@ -287,8 +288,8 @@ impl Description {
     }
 
     /// The same machine with these places, for
-    /// [`StrategyKind::Torus3d`](crate::StrategyKind::Torus3d). They are sorted by the number of
-    /// processors; those of the same number keep their order.
+    /// [`StrategyKind::Torus3d`](crate::StrategyKind::Torus3d). The places are sorted by the number
+    /// of processors; places with the same number keep their order.
     ///
     /// # Errors
     ///
@@ -308,7 +309,8 @@ impl Description {
             while dimension < DESCRIBED_MAX {
                 let (side, dims) = (self.grid.side(dimension), placement.dims[dimension]);
                 let (seed, spacing) = (placement.seed[dimension], placement.spacing[dimension]);
-                // Without wrapping the anchors are those from 0 on that leave room.
+                // Without wrapping, the anchors are the positions from 0 on that leave room for the
+                // placement.
                 let is_whole = self.grid.wraps(dimension)
                     || seed.is_multiple_of(spacing)
                         && side.is_multiple_of(spacing)
@@ -319,7 +321,7 @@ impl Description {
                 }
                 dimension += 1;
             }
-            // Insertion keeps the order of those of the same volume.
+            // Insertion keeps the order of placements of the same volume.
             let mut at = len;
             while at > 0 && self.placements[at - 1].volume() > placement.volume() {
                 self.placements[at] = self.placements[at - 1];
@@ -332,9 +334,9 @@ impl Description {
         Ok(self)
     }
 
-    /// The same machine without the processors in these boxes. They are busy for ever: a request
-    /// that would need one of them on an otherwise empty machine can never be granted
-    /// ([`Refusal::NeverFits`](crate::Refusal::NeverFits)), they are not counted as faulty, and
+    /// The same machine without the processors in these boxes. These processors are busy for ever:
+    /// a request that would need one of them on an otherwise empty machine can never be granted
+    /// ([`Refusal::NeverFits`](crate::Refusal::NeverFits)). They are not counted as faulty, and
     /// they cannot be repaired.
     ///
     /// # Errors
@@ -416,7 +418,7 @@ impl Description {
         Some(&multiple[..self.grid.dimensions()])
     }
 
-    /// At multiples of what a slice begins, by dimension.
+    /// The numbers, by dimension, at whose multiples a slice begins.
     pub fn align(&self) -> &[u16] {
         &self.align[..self.grid.dimensions()]
     }
@@ -431,25 +433,25 @@ impl Description {
         &self.holes[..usize::from(self.holes_len)]
     }
 
-    /// The same as blocks of the grid.
+    /// The boxes without processors, as blocks of the grid.
     pub fn absent_blocks(&self) -> impl Iterator<Item = Block> + use<'_> {
         self.absent()
             .iter()
             .filter_map(|hole| hole.block(&self.grid))
     }
 
-    /// The number of processors in them.
+    /// The number of processors in these boxes.
     pub const fn absent_processors(&self) -> u32 {
         self.absent
     }
 
-    /// The number of processors that are there.
+    /// The number of processors that are not absent.
     pub const fn processors(&self) -> u32 {
         self.grid.nodes() - self.absent
     }
 
-    /// The places of [`StrategyKind::Torus3d`](crate::StrategyKind::Torus3d), those with the fewest
-    /// processors first.
+    /// The places for [`StrategyKind::Torus3d`](crate::StrategyKind::Torus3d); places with the
+    /// fewest processors come first.
     pub fn placements(&self) -> &[Placement] {
         &self.placements[..usize::from(self.placements_len)]
     }
@@ -458,7 +460,7 @@ impl Description {
         self.cube.as_ref()
     }
 
-    /// At multiples of what a slice of these sides begins, by dimension:
+    /// The numbers, by dimension, at whose multiples a slice of these sides begins:
     /// [`Description::with_align`].
     pub(crate) fn steps(&self, sides: &[u16]) -> Extents {
         let sides = padded(sides);
@@ -491,8 +493,8 @@ impl Description {
         a == 1 && b == 1 && c == 1 && d == 1
     }
 
-    /// A number that differs, very likely, for descriptions that differ: FNV-1a of 32 bits. Never
-    /// 0.
+    /// A hash of the description: FNV-1a of 32 bits. Different descriptions very likely have
+    /// different numbers. Never 0.
     pub fn digest(&self) -> u32 {
         let mut hash = 0x811c_9dc5_u32;
         let mut add = |number: u32| {
@@ -500,7 +502,8 @@ impl Description {
                 hash = (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
             }
         };
-        // Before each list its length, so that no list goes on with the numbers of the next.
+        // The length comes before each list, so that the numbers of the next list cannot be taken
+        // for a part of it.
         add(self.grid.dimensions() as u32);
         for at in 0..self.grid.dimensions() {
             add(u32::from(self.grid.side(at)) << 1 | u32::from(self.grid.wraps(at)));
@@ -544,7 +547,7 @@ impl Description {
     }
 }
 
-/// Only what is there.
+/// Shows only the used entries.
 impl fmt::Debug for Description {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut fields = f.debug_struct("Description");

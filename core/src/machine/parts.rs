@@ -1,7 +1,7 @@
-//! The parts of a slice in cubes: [`parts`], and how many cubes they take: [`touched`].
+//! The parts of a slice in cubes ([`parts`]), and the number of cubes that they take ([`touched`]).
 //!
-//! A side s of the slice takes q = s div b whole cubes of side b and r = s mod b processors of one
-//! more. A slice of 6 x 5 in cubes of 4 x 4 has four parts, each in another cube:
+//! A side s of the slice takes q = s div b whole cubes of side b, and r = s mod b processors of a
+//! further cube. A slice of 6 x 5 in cubes of 4 x 4 has four parts, each in another cube:
 //!
 //! ```text
 //!   y                            S = {}      q q = 1 cube, all of it: 4 x 4
@@ -18,22 +18,22 @@ use super::{DESCRIBED_MAX, Extents};
 /// The parts of a slice in which the same dimensions are cut short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Part {
-    /// Bit d: it has only the rest of the side along dimension d.
+    /// Bit d: the part has only the rest of the side along dimension d.
     pub(crate) cut: u8,
     /// The number of cubes.
     pub(crate) cubes: u32,
-    /// The sides of what the part takes of each cube.
+    /// The sides of the box that the part takes of each cube.
     pub(crate) extents: Extents,
 }
 
-/// The number of cubes that a slice of these sides touches: those of all parts.
+/// The number of cubes that a slice of these sides touches: the sum over its parts.
 pub(crate) fn touched(sides: &Extents, cube: &Extents) -> u32 {
     let along = sides.iter().zip(cube).map(|(side, of)| side.div_ceil(*of));
     along.fold(1, |cubes, along| cubes.saturating_mul(along.into()))
 }
 
-/// The parts of a slice of these sides: the sets of dimensions that are cut in the order of binary
-/// numbers, dimension 0 lowest.
+/// The parts of a slice of these sides. They come in the order of the sets of cut dimensions, as
+/// binary numbers with dimension 0 lowest.
 pub(crate) fn parts(sides: &Extents, cube: &Extents) -> impl Iterator<Item = Part> + use<> {
     let (sides, cube) = (*sides, *cube);
     (0..1_u8 << DESCRIBED_MAX).filter_map(move |cut| {

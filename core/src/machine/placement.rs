@@ -3,8 +3,8 @@
 use super::{DescriptionError, Extents, volume};
 use crate::grid::DESCRIBED_MAX;
 
-/// The most entries in [`Description::placements`](super::Description::placements): few in a build
-/// without the feature `alloc`, where descriptions are in the flash of a board.
+/// The maximum number of entries in [`Description::placements`](super::Description::placements). It
+/// is small in a build without the feature `alloc`, where descriptions are in the flash of a board.
 pub const PLACEMENTS_MAX: usize = if cfg!(feature = "alloc") { 256 } else { 16 };
 
 /// Places at which slices of one shape may stand: an entry of Slurm's `topology.yaml`.
@@ -16,27 +16,28 @@ pub const PLACEMENTS_MAX: usize = if cfg!(feature = "alloc") { 256 } else { 16 }
 pub struct Placement {
     /// The sides of the slice, by dimension.
     pub(crate) dims: Extents,
-    /// Where the first anchor is.
+    /// The first anchor.
     pub(crate) seed: Extents,
     /// The distance from one anchor to the next, by dimension.
     pub(crate) spacing: Extents,
 }
 
 impl Placement {
-    /// What fills unused entries.
+    /// The filling of unused entries.
     pub(super) const UNUSED: Placement = Placement {
         dims: [1; DESCRIBED_MAX],
         seed: [0; DESCRIBED_MAX],
         spacing: [1; DESCRIBED_MAX],
     };
 
-    /// The sides of a slice, the first anchor (zeros if empty), and the distance from one anchor to
-    /// the next (the sides if empty or 0), a number for each dimension.
+    /// Makes a placement from the sides of a slice, the first anchor (zeros if empty), and the
+    /// distance from one anchor to the next (the sides if empty or 0), each with a number for each
+    /// dimension.
     ///
     /// # Errors
     ///
-    /// `Dimensions` if a list has more numbers than [`DESCRIBED_MAX`] or another number of them
-    /// than `dims`; `NoSide` if a side is 0.
+    /// `Dimensions` if a list has more numbers than [`DESCRIBED_MAX`], or not as many as `dims`;
+    /// `NoSide` if a side is 0.
     pub const fn new(
         dims: &[u16],
         seed: &[u16],
@@ -74,17 +75,18 @@ impl Placement {
         volume(&self.dims)
     }
 
-    /// The sides of a slice by dimension, 1 from the machine's last on.
+    /// The sides of a slice by dimension, with ones behind the machine's last dimension.
     pub const fn dims(&self) -> &[u16; DESCRIBED_MAX] {
         &self.dims
     }
 
-    /// The first anchor by dimension, 0 from the machine's last on.
+    /// The first anchor by dimension, with zeros behind the machine's last dimension.
     pub const fn seed(&self) -> &[u16; DESCRIBED_MAX] {
         &self.seed
     }
 
-    /// The distance from one anchor to the next by dimension, 1 from the machine's last on.
+    /// The distance from one anchor to the next by dimension, with ones behind the machine's last
+    /// dimension.
     pub const fn spacing(&self) -> &[u16; DESCRIBED_MAX] {
         &self.spacing
     }

@@ -13,12 +13,12 @@
 //! ```
 //!
 //! A ring needs a side of even length: the columns of the drawing. The snake goes through all rows
-//! but the lowest, which is the way back. In more dimensions the rows are the places of a snake
-//! through the other sides: its neighbours are neighbours in the box.
+//! but the lowest, and the lowest row is the way back. In more dimensions the rows are the places
+//! of a snake through the other sides, and neighbours on that snake are neighbours in the box.
 
 use super::{DESCRIBED_MAX, Extents, volume};
 
-/// The coordinates of ranks 0, 1, .. in a box: the state is the next rank.
+/// An iterator over the coordinates of ranks 0, 1, .. in a box. Its state is the next rank.
 #[derive(Clone, Copy, Debug)]
 pub struct Ranks {
     extents: Extents,
@@ -74,8 +74,8 @@ fn coordinate_of_rank(extents: &[u16; DESCRIBED_MAX], rank: u32) -> [u16; DESCRI
     at
 }
 
-/// The coordinates of a place on the snake through all dimensions but one: each line is gone
-/// through in the direction opposite to that of the line before.
+/// The coordinates of a place on the snake through all dimensions but one. The snake goes through
+/// each line in the direction opposite to the line before.
 fn snake(extents: &Extents, place: u32, without: usize) -> Extents {
     let mut at = [0; DESCRIBED_MAX];
     let mut rest = place;

@@ -1,12 +1,12 @@
 //! How strategies lay the shapes of requests: [`SliceRule`].
 
-/// How a strategy lays the shape of a request: what a slice of it may look like.
+/// How a strategy lays the shape of a request, that is, which forms its slices may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SliceRule {
-    /// Its jobs hold processors anywhere, and have no shape.
+    /// The strategy's jobs hold processors anywhere, and have no shape.
     Anywhere,
-    /// Its jobs hold connected processors. The search for them begins with the shape.
+    /// The strategy's jobs hold connected processors. The search for them begins with the shape.
     Connected,
     /// In several blocks.
     InBlocks,
@@ -21,7 +21,7 @@ pub enum SliceRule {
     Folded,
     /// In cubes that optical switches join.
     InCubes {
-        /// Whether it may be folded.
+        /// Whether the shape may be folded.
         fold: bool,
     },
 }

@@ -1,4 +1,4 @@
-//! What a job holds of a described machine: [`Slice`].
+//! The slice that a job holds of a described machine: [`Slice`].
 
 use super::forms::{Trial, Trials, closes};
 use super::{
@@ -35,14 +35,15 @@ use crate::request::{Flags, Request};
 pub struct Slice {
     grid: Grid,
     cube: Option<Extents>,
-    /// The request's shape, one of several if it names a number of chips.
+    /// The request's shape; if the request names a number of chips, one of the shapes of that
+    /// number.
     shape: Shape,
     sides: Extents,
     /// Which extent of the shape is folded.
     folded: Option<usize>,
     /// The dimension along which each other extent lies.
     along: [u8; DESCRIBED_MAX],
-    /// In cubes: where a cut part begins within its cube, by dimension.
+    /// In cubes: the position at which a cut part begins within its cube, by dimension.
     offsets: Extents,
 }
 
@@ -79,7 +80,7 @@ impl Slice {
                 false
             }
             SliceRule::Folded => false,
-            // The block has its sides.
+            // The block has the sides of the form.
             SliceRule::Box { .. } => true,
             SliceRule::Anywhere | SliceRule::Connected | SliceRule::InBlocks => return None,
         };
@@ -99,8 +100,8 @@ impl Slice {
                     folded: None,
                 };
                 slice.lay(&trials, &trial);
-                // The form with the sides of the block; if there is none, because the strategy
-                // rounded sides up, the first.
+                // The form with the sides of the block. If there is none, because the strategy
+                // rounded sides up, it is the first form.
                 let (mut sides, mut given) = (padded(&shape.extents()), extents);
                 if layouts.turns(request) {
                     sides.sort_unstable();
@@ -135,7 +136,7 @@ impl Slice {
         }
     }
 
-    /// Whether these are the blocks of a slice of these sides. Notes the offsets if they are.
+    /// Whether these blocks are the parts of a slice. Notes the offsets if they are.
     fn has_parts(&mut self, cube: &Extents, mut blocks: impl Iterator<Item = Block>) -> bool {
         let mut offsets = [0; DESCRIBED_MAX];
         for part in parts(&self.sides, cube) {
@@ -163,7 +164,7 @@ impl Slice {
         Tuple::new(self.grid.dimensions(), |at| self.sides[at])
     }
 
-    /// The shape of the request; of a request for a number of chips the one that was given.
+    /// The shape of the request; for a request for a number of chips, the shape that was given.
     pub const fn shape(&self) -> Shape {
         self.shape
     }
@@ -205,8 +206,8 @@ impl Slice {
         })
     }
 
-    /// The order of the ranks along the folded extent, as coordinates within the slice: those of
-    /// the extents that are not folded are 0. `None` if none is folded.
+    /// The order of the ranks along the folded extent, as coordinates within the slice. The
+    /// coordinates of extents that are not folded are 0. `None` if no extent is folded.
     pub fn ranks(&self) -> Option<Ranks> {
         let folded = self.folded?;
         let mut sides = self.sides;
@@ -222,9 +223,9 @@ impl Slice {
     /// The processor at these coordinates within the slice, by dimension; `blocks` are those of the
     /// job. `None` outside the slice. O(blocks).
     ///
-    /// In cubes the neighbour of a cube's last processor along a dimension is the first one of the
-    /// next cube, which the switches join. A part that is cut comes after the whole cubes, or
-    /// before them if it touches the upper face of its cube.
+    /// In cubes, the neighbour of a cube's last processor along a dimension is the first processor
+    /// of the next cube, which the switches join. A part that is cut comes after the whole cubes,
+    /// or before them if it touches the upper face of its cube.
     pub fn processor(
         &self,
         coordinates: &[u16],

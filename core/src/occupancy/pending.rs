@@ -1,6 +1,6 @@
 //! Deferred marking: blocks that are held, but not yet marked in the bitmap.
 //!
-//! Processors are busy if the bitmap says so or if a pending block has them. A search that reads
+//! A processor is busy if the bitmap says so or if it is in a pending block. A search that reads
 //! the bitmap marks the pending blocks first.
 //!
 //! ```text
@@ -35,8 +35,8 @@ impl Occupancy<'_> {
         self.free + self.pending_area != self.grid().nodes()
     }
 
-    /// The busy blocks, if all of them are pending and their number is so small that the strategy
-    /// does not need the bitmap.
+    /// The busy blocks, if all of them are pending and they are so few that the strategy does not
+    /// need the bitmap.
     #[inline]
     pub(crate) fn unmarked_blocks(&self) -> Option<&[Block]> {
         let are_few = self.pending.len() <= self.unmarked_max && !self.is_any_marked();
@@ -62,7 +62,7 @@ impl Occupancy<'_> {
             if self.pending.is_full() {
                 self.settle();
             }
-            // Cannot fail: there is room now.
+            // The push cannot fail: there is room now.
             let _ = self.pending.push(block);
             self.pending_area += area;
             return;

@@ -1,5 +1,5 @@
-//! Supposed occupancies: copies of an occupancy in which blocks are given back or occupied, by the
-//! allocator to answer what a strategy would do, and by a strategy as its proposal grows.
+//! Supposed occupancies: copies of an occupancy in which blocks are given back or occupied. The
+//! allocator uses them to answer what a strategy would do, and a strategy while its proposal grows.
 //!
 //! ```text
 //!   occupancy   # . . .      copy   # 1 1 .      difference   . 1 1 .
@@ -13,7 +13,7 @@ use crate::grid::Block;
 use crate::word::Word;
 
 impl<'m> Occupancy<'m> {
-    /// Whether it is supposed, and not the machine's own.
+    /// Whether the occupancy is supposed, and not the machine's own.
     pub(crate) const fn is_supposed(&self) -> bool {
         self.releases.is_none()
     }

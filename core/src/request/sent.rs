@@ -44,7 +44,7 @@ enum Estimate {
     ),
 }
 
-/// The number of slices after the first; none in a build without gangs.
+/// The number of slices after the first. A build without gangs has no such number.
 #[cfg(feature = "gangs")]
 type Further = NonZeroU16;
 

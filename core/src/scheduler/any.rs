@@ -21,7 +21,7 @@ macro_rules! schedulers {
                 #[cfg(feature = $name)]
                 $kind($kind),
             )*
-            /// Keeps the type whole in a build without schedulers.
+            /// Keeps the enum valid in a build without schedulers.
             #[allow(dead_code, reason = "never made")]
             Never(Infallible),
         }

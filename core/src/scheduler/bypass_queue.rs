@@ -14,8 +14,8 @@
 //! under first come, first served. A threshold of 0 is first come, first served.
 //!
 //! A priority ([`Class`](crate::Class)) counts for the place in the queue, not for the time that
-//! the head has waited. A job that becomes the head as it arrives tries at once, and if it is
-//! refused those behind it try, as after a departure. Any other arrival waits for a departure.
+//! the head has waited. A job that becomes the head as it arrives tries at once. If it is refused,
+//! the jobs behind it try, as after a departure. Any other arrival waits for a departure.
 //!
 //! # Example
 //!

@@ -12,9 +12,9 @@
 //!
 //! The paper keeps reservations and moves them only to earlier times. Here they are made anew, in
 //! the order of the queue. With perfect estimates the reservation of the head never moves to a
-//! later time. If processors are reserved by number, no reservation does. If blocks are reserved,
-//! an earlier job's block may change; then a later job's block has to move, sometimes to a later
-//! time.
+//! later time. If processors are reserved by number, no reservation moves to a later time. If
+//! blocks are reserved, an earlier job's block may change; then a later job's block has to move,
+//! sometimes to a later time.
 //!
 //! # Complexity and memory
 //!

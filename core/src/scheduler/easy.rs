@@ -20,9 +20,10 @@
 //! it starts only where it overlaps no reserved block.
 //!
 //! Reservations are made anew after every departure. At an arrival they are made anew only if they
-//! could change: the new job goes before others by its priority; or since the first one was made a
-//! job has started, or a processor has become faulty or was repaired, or a running job has used up
-//! its estimate. Otherwise only the new job tries, since all others would be refused again.
+//! could change. They could if the new job goes before others by its priority. They also could if,
+//! since the first reservation was made, a job has started, a processor has become faulty or was
+//! repaired, or a running job has used up its estimate. Otherwise only the new job tries, since all
+//! others would be refused again.
 //!
 //! # No starvation
 //!
@@ -43,9 +44,10 @@
 //!   a corner of a maximal free submesh (frame sliding, buddy); the job gets several blocks; the
 //!   grid is not a two-dimensional mesh.
 //! - Frame sliding moves in strides, so it may fail although more processors are free than when it
-//!   found a place. Its reservation therefore has everything between the frame and the node where
-//!   the sliding starts ([`FindsAgain::FromFirstFree`](crate::FindsAgain::FromFirstFree)), so that
-//!   it tries the same frames. The time is searched among all ends, not by bisection.
+//!   found a place. Its reservation therefore covers everything between the frame and the node
+//!   where the sliding starts ([`FindsAgain::FromFirstFree`](crate::FindsAgain::FromFirstFree)), so
+//!   that the strategy tries the same frames again. The time is searched among all ends, not by
+//!   bisection.
 //! - If the pool has no room for the blocks of a reservation, the whole machine is reserved.
 //! - In a reservation by number a faulty processor of a running job counts as one that becomes
 //!   free.
@@ -67,9 +69,9 @@
 //!
 //! With k running and Q waiting jobs a pass takes O(log k) searches and O(k) steps for the first
 //! reservation, O(k + D) searches for each further one, and one search for each waiting job. An
-//! arrival that changes no reservation takes one search. A job that never waits takes what a pass
-//! takes if reservations have to be made anew. Memory: two times and a block for each
-//! job, the rest of the pool of blocks, and a bitmap of the machine.
+//! arrival that changes no reservation takes one search. A job that never waits takes as long as a
+//! pass if reservations have to be made anew. Memory: two times and a block for each job, the rest
+//! of the pool of blocks, and a bitmap of the machine.
 //!
 //! # Example
 //!
@@ -147,8 +149,8 @@ impl Easy {
     }
 }
 
-/// Whether a job that has just arrived goes before others, which must not hold reservations while
-/// it tries.
+/// Whether a job that has just arrived goes before others. Those others must not hold reservations
+/// while it tries.
 fn overtakes(queue: Queue<'_>, job: Slot) -> bool {
     Class::BUILT && queue.is_before_others(job)
 }
@@ -187,7 +189,7 @@ impl Scheduler for Easy {
         if !overtakes(world.queue(), job) && self.are_reservations_valid(world) {
             return true;
         }
-        // If the job is refused, time goes back behind these reservations.
+        // If the job is refused, the clock goes back to a time before these reservations.
         self.reserved_with = None;
         world.cancel_reservations();
         let mut refused = 0;

@@ -11,13 +11,12 @@ use crate::wire::wire;
 pub struct SchedulerInfo {
     /// The name on the command line.
     pub name: &'static str,
-    /// Its forms on the command line: the name and, after a colon, the parameter. `SECONDS` stands
-    /// for a time, `COUNT` for a whole number of at least 1.
+    /// The forms of the scheduler on the command line: the name and, after a colon, the parameter.
+    /// `SECONDS` stands for a time, `COUNT` for a whole number of at least 1.
     pub forms: &'static [&'static str],
-    /// The name, empty if it has none, and the type of each parameter, in the order in which they
-    /// are on the wire.
+    /// The name (empty if it has none) and the type of each parameter, in their order on the wire.
     pub parameters: &'static [(&'static str, &'static str)],
-    /// What it does, in a sentence or two; times are in seconds.
+    /// What the scheduler does, in a sentence or two; times are in seconds.
     pub meaning: &'static str,
     /// Author, year and title; empty for folklore.
     pub source: &'static str,
@@ -77,14 +76,15 @@ macro_rules! kinds {
                 }
             }
 
-            /// Whether its code is in this build.
+            /// Whether the scheduler's code is in this build.
             pub const fn is_built(self) -> bool {
                 match self {
                     $(SchedulerKind::$kind { .. } => cfg!(feature = $name),)*
                 }
             }
 
-            /// Whether its parameters are in their ranges. No controller serves another one
+            /// Whether the parameters are in their ranges. No controller serves a scheduler with
+            /// other parameters
             /// ([`ConfigureError::BadParameter`](crate::ConfigureError::BadParameter)).
             ///
             /// ```
@@ -103,8 +103,8 @@ macro_rules! kinds {
                 }
             }
 
-            /// Its form ([`SchedulerInfo::forms`]) and the number in the form: a time in ticks, a
-            /// count, or 0 for a form without a number.
+            /// The scheduler's form ([`SchedulerInfo::forms`]) and the number in the form: a time
+            /// in ticks, a count, or 0 for a form without a number.
             pub const fn form(self) -> (&'static str, Ticks) {
                 let $number = 0;
                 match self {
@@ -160,10 +160,11 @@ impl SchedulerKind {
 }
 
 impl SchedulerKind {
-    /// How many of the waiting jobs all have to be granted before the scheduler tries the job at
-    /// this place of the queue, from 0, with this estimate. `estimates` are those of all waiting
-    /// jobs, in the order of the queue. 0 for schedulers that try jobs behind one that does not
-    /// fit. A threshold, after which the head goes first, is not considered.
+    /// The number of waiting jobs that must all be granted before the scheduler tries a job. The
+    /// job has this place in the queue, counted from 0, and this estimate. `estimates` has the
+    /// estimates of all waiting jobs, in the order of the queue. The number is 0 for schedulers
+    /// that try jobs behind a job that does not fit. It does not consider a threshold after which
+    /// the head goes first.
     pub fn before(
         self,
         (place, own): (u32, Option<NonZeroU64>),

@@ -60,7 +60,7 @@ pub enum Trigger {
 pub enum Try {
     /// The job may take any free processors.
     Freely(Slot),
-    /// The job must leave the processors free that are reserved for other jobs
+    /// The job must leave free the processors that are reserved for other jobs
     /// ([`World::reserve`]), if the reservation starts before the estimated end of this job.
     AroundReservations(Slot),
 }
@@ -92,13 +92,14 @@ pub struct Attempt {
 
 /// A job scheduling policy.
 pub trait Scheduler {
-    /// The first job to try after this; `None` if no job may try.
+    /// The first job to try after this trigger; `None` if no job may try.
     fn first<S: Strategy>(&mut self, world: &mut World<'_, '_, S>, trigger: Trigger)
     -> Option<Try>;
 
-    /// Whether this job, which has just arrived and never waits, may try at all. Called before
-    /// [`Scheduler::first`], and if the job is refused once more at the time before it, so that
-    /// reservations are those of that time. The data of the scheduler are then as they were before.
+    /// Whether this job, which has just arrived and never waits, may try at all. It is called
+    /// before [`Scheduler::first`]. If the job is refused, it is called once more with the time
+    /// before the job's arrival, so that the reservations are again those of that time. The data of
+    /// the scheduler are then as they were before.
     fn may_try_only<S: Strategy>(&mut self, _world: &mut World<'_, '_, S>, _job: Slot) -> bool {
         true
     }
@@ -118,7 +119,7 @@ pub trait Scheduler {
     fn faults_changed(&mut self) {}
 
     /// Saves its data between two passes, in any number of items. Reservations are saved with the
-    /// jobs. By default it has no data.
+    /// jobs. By default a scheduler has no data.
     #[cfg(feature = "restore")]
     fn save(&self, _state: &mut Writer<'_>) {}
 
@@ -126,7 +127,7 @@ pub trait Scheduler {
     ///
     /// # Errors
     ///
-    /// When this scheduler did not write it.
+    /// When this scheduler did not write the item.
     #[cfg(feature = "restore")]
     fn restore(&mut self, _state: &mut Reader<'_>) -> Result<(), RestoreError> {
         Err(RestoreError::Inconsistent)
@@ -140,6 +141,6 @@ pub trait ServedScheduler: Scheduler + Clone {
     ///
     /// # Errors
     ///
-    /// `BadParameter` or `SchedulerNotBuilt` if there is none.
+    /// `BadParameter` or `SchedulerNotBuilt` if there is no such scheduler.
     fn anew(&self, kind: SchedulerKind) -> Result<Self, ConfigureError>;
 }

@@ -8,25 +8,26 @@
 //! # Differences from the paper
 //!
 //! The paper's dynamic threshold is `d * lambda`: the mean queueing delay of the jobs allocated so
-//! far, times the arrival rate. The paper compares a delay with it, but the product is a number and
-//! not a time. Both readings are here. [`Threshold::Dynamic`] compares literally: the seconds since
-//! the job became head with that number. [`Threshold::Count`] compares the number of jobs that have
-//! bypassed the head, which by Little's law has the same dimension.
+//! far, times the arrival rate. The paper compares a delay with this product, but the product is a
+//! number and not a time. Both readings are here. [`Threshold::Dynamic`] is the literal one: it
+//! compares the seconds since the job became head with the product. [`Threshold::Count`] compares
+//! the number of jobs that have bypassed the head, which by Little's law has the same dimension.
 //!
 //! The mean and the rate are taken at the moment of the comparison. Delays of zero count; the rate
-//! is the number of arrivals so far over the time so far. The comparison is multiplied out in
-//! 128-bit integers, without floating point.
+//! is the number of arrivals so far over the time so far. The comparison multiplies 128-bit
+//! integers, without floating point.
 //!
 //! If a job arrives while the head is blocked, only the new job tries, if bypassing is allowed. The
 //! other waiting jobs try again after the next departure, even if this arrival has raised a dynamic
 //! threshold and so allows bypassing again.
 //!
 //! A job that goes before others by its priority ([`Class`](crate::Class)) tries if it becomes the
-//! first of the queue or bypassing is allowed. After it those behind it try, as after a departure.
+//! first of the queue or bypassing is allowed. After it the jobs behind it try, as after a
+//! departure.
 //!
 //! A job that ran and waits again ([`Controller::requeue`](crate::Controller::requeue)) counts
-//! neither as an arrival nor, when it is granted, as a delay. If a job joins the queue before the
-//! head, or returns to a place before it, it does not extend the head's limit: time and count go on
+//! neither as an arrival nor, when it is granted, as a delay. A job that joins the queue before the
+//! head, or returns to a place before it, does not extend the head's limit: time and count go on
 //! for as long as that head waits.
 //!
 //! # Example
@@ -63,8 +64,7 @@ use crate::strategy::Strategy;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ModifiedFcfs {
     threshold: Threshold,
-    /// The head's name and arrival. Together they differ from those of a later job with the same
-    /// name.
+    /// The head's name and arrival. The arrival tells the head from a later job with the same name.
     head: Option<(JobId, Ticks)>,
     head_since: Ticks,
     bypasses: u64,

@@ -10,12 +10,12 @@
 //! # Definition
 //!
 //! After every arrival and departure one job tries. It is the head of the queue if the head has
-//! waited for the threshold, else the job with the shortest estimate. Ties go to the one that is
-//! first in the queue; jobs without an estimate come last. If the job is granted, the next one is
-//! chosen alike; if it is refused, the pass ends. So no job overtakes a head that has waited for
-//! the threshold.
+//! waited for the threshold, else the job with the shortest estimate. Ties go to the job that is
+//! first in the queue; jobs without an estimate come last. If the job is granted, the next job is
+//! chosen in the same way; if it is refused, the pass ends. So no job overtakes a head that has
+//! waited for the threshold.
 //!
-//! A priority ([`Class`](crate::Class)) does not count against estimates. It decides among equal
+//! A priority ([`Class`](crate::Class)) does not count against estimates. It decides between equal
 //! estimates, and which job is the head. The time that a head has waited begins at its submission,
 //! without its priority.
 //!

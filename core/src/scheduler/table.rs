@@ -1,17 +1,18 @@
-//! The table of schedulers, an entry each. All other lists of schedulers are made from it.
+//! The table of schedulers, with an entry for each. All other lists of schedulers are made from the
+//! table.
 
 /// Passes the table to the macro `$make`, after the names that its entries use for the number in a
 /// form and for a second in ticks.
 ///
 /// An entry has the scheduler's documentation, its type, the file that defines it and its name,
 /// which is also its cargo feature, and in brackets the fields of its
-/// [`SchedulerKind`](super::SchedulerKind). Then follow how the scheduler is made of these fields;
+/// [`SchedulerKind`](super::SchedulerKind). Then come: how the scheduler is made from these fields;
 /// the forms in which it is written, each with the values of the fields (`SECONDS` stands for a
-/// time, in ticks, `COUNT` for a whole number of at least 1), and after `if` when these are valid;
-/// what it does; and its source. The place of an entry is the number on the wire, so new entries go
-/// to the end.
+/// time, in ticks, `COUNT` for a whole number of at least 1); after `if`, the condition under which
+/// these values are valid; what the scheduler does; and its source. The place of an entry is the
+/// scheduler's number on the wire, so new entries go to the end.
 ///
-/// `$dollar` is passed on for those who define a macro from the table.
+/// `$dollar` is passed on to macros that define a macro from the table.
 macro_rules! table {
     ($make:ident $($dollar:tt)?) => { $make! { (number, second $(, $dollar)?)
         /// First come, first served.

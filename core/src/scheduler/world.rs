@@ -12,11 +12,11 @@ use crate::request::{Request, Ticks};
 use crate::strategy::{AnyStrategy, Purpose, ServedStrategy, Strategy};
 use crate::view::Status;
 
-/// Everything by which a scheduler decides: the waiting and running jobs, the machine, the time,
-/// and whether a job would fit after others have ended.
+/// Everything that a scheduler decides by: the waiting and running jobs, the machine, the time, and
+/// whether a job would fit after others have ended.
 ///
 /// A scheduler changes only reservations; `World::place` is for the controller, which carries out
-/// the attempt. A reservation is a note on a waiting job. It binds only jobs that try with
+/// the attempt. A reservation is a note on a waiting job. The note binds only jobs that try with
 /// [`Try::AroundReservations`](super::Try).
 #[derive(Debug)]
 pub struct World<'a, 'm, S = AnyStrategy<'m>> {
@@ -24,13 +24,13 @@ pub struct World<'a, 'm, S = AnyStrategy<'m>> {
     pub(crate) allocator: &'a mut Allocator<'m, S>,
     /// The present time.
     pub(crate) now: Ticks,
-    /// The pauses of the work, and what they show of the controller.
+    /// The pauses of the work, and the status of the controller that queries see during a pause.
     pub(crate) pauses: Option<(&'a Pauses<'a>, Status<'a>)>,
 }
 
 impl<'m, S: ServedStrategy> World<'_, 'm, S> {
-    /// Tries to allocate processors to a waiting job. Taking them may pause, since long lists are
-    /// changed; queries then show busy processors that no job holds yet.
+    /// Tries to allocate processors to a waiting job. The allocation may pause, since it changes
+    /// long lists; queries then show busy processors that no job holds yet.
     #[inline(always)]
     pub(crate) fn place(&mut self, attempted: Try) -> Result<Chain, Refusal> {
         let blocks = match attempted {

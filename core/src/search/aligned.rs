@@ -1,10 +1,10 @@
-//! Free rectangles of two-dimensional meshes as buddy systems and the tree of halves have them: the
-//! sides are powers of two, and the base is a multiple of them.
+//! Free rectangles of two-dimensional meshes, as in buddy systems and the tree of halves: the sides
+//! are powers of two, and the coordinates of the base are multiples of the sides.
 //!
-//! Four free buddies that are always merged are the one square around them. So the free blocks of a
-//! buddy system are the free squares that do not lie in a larger free one: they follow from the
-//! occupancy, whatever the order of allocations and releases has been, with faulty processors too.
-//! A mesh of any sides begins as the largest such squares that it has.
+//! A buddy system merges four free buddies into the square around them. So its free blocks are the
+//! free squares that do not lie in a larger free square. They follow from the occupancy, whatever
+//! the order of allocations and releases has been, also with faulty processors. A mesh of any sides
+//! begins as the largest such squares that it has.
 //!
 //! ```text
 //!   y
@@ -33,11 +33,11 @@ use crate::word::{Column, WORD_BITS, Word, ones, words_for};
 ///   0  . . . #           1 1 1 .
 /// ```
 ///
-/// From one size to twice the size: the AND of each pair of rows, then of each pair of bits.
+/// A step to twice the size takes the AND of each pair of rows, then of each pair of bits.
 #[derive(Debug)]
 pub(crate) struct Aligned<'s> {
     /// A row of bits, as long as one of the occupancy, for each row of rectangles. Invariant: set
-    /// where a free one begins.
+    /// where a free rectangle begins.
     bases: &'s mut [Word],
     stride: usize,
     /// How many rows of `bases` are in use.
@@ -136,7 +136,7 @@ impl<'s> Aligned<'s> {
         self.double_width();
     }
 
-    /// The width, in processors; of squares it is the side.
+    /// The width in processors; for squares, the side.
     pub(crate) const fn width(&self) -> u32 {
         self.w
     }
@@ -147,9 +147,9 @@ impl<'s> Aligned<'s> {
         bases.iter().all(|&bases| bases == 0)
     }
 
-    /// Whether there is one in a submesh that consists of rectangles of these sides, free or not.
-    /// Its own sides are powers of two and its base is a multiple of them, so it has whole words of
-    /// rows or a part of one.
+    /// Whether there is a free rectangle in a submesh that consists of rectangles of these sides.
+    /// The submesh's own sides are powers of two and its base is a multiple of them, so it has
+    /// whole words of rows or a part of one word.
     // A call takes as long as most looks.
     #[inline(always)]
     pub(crate) fn is_any_in(&self, submesh: Submesh) -> bool {
@@ -172,7 +172,7 @@ impl<'s> Aligned<'s> {
         false
     }
 
-    /// This submesh, which has the present sides, is not free any more.
+    /// Removes this submesh, which has the present sides, from the free rectangles.
     pub(crate) fn remove(&mut self, rectangle: Submesh) {
         let x = u32::from(rectangle.base.x);
         let row = (u32::from(rectangle.base.y) / self.h) as usize;
@@ -211,8 +211,8 @@ impl<'s> Aligned<'s> {
         }
     }
 
-    /// The bases in a word of a row of those squares that do not lie in a free one of twice the
-    /// side: those of four free quarters are removed.
+    /// The bases in a word of a row of the squares that do not lie in a free square of twice the
+    /// side: the bases of four free quarters are removed.
     ///
     /// ```text
     ///   row 1             1 1 1 1
@@ -232,7 +232,7 @@ impl<'s> Aligned<'s> {
         bases & !(both & self.word(row, beside) & self.word(row ^ 1, beside))
     }
 
-    /// A word of a row; none begins outside.
+    /// A word of a row; zero outside, where no rectangle begins.
     fn word(&self, row: usize, word: usize) -> Word {
         if row < self.rows && word < self.stride {
             self.bases[row * self.stride + word]

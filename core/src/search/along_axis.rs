@@ -23,7 +23,7 @@
 use crate::layout::Axis;
 use crate::word::{WORD_BITS, Wide, Word, and_shifted, ones};
 
-/// Leaves the nodes from which on `extent` nodes along the axis are set; `extent` is at most the
+/// Leaves the nodes that begin a run of `extent` set nodes along the axis; `extent` is at most the
 /// side. `spare` is as long as `bases`.
 ///
 /// ```text
@@ -101,7 +101,7 @@ fn and_turned(axis: Axis, by: u32, from: &[Word], into: &mut [Word]) {
     }
 }
 
-/// `into = one & other`, as far as all of them go.
+/// `into = one & other`, up to the end of the shortest.
 fn and(one: &[Word], other: &[Word], into: &mut [Word]) {
     for ((into, one), other) in into.iter_mut().zip(one).zip(other) {
         *into = one & other;
@@ -128,7 +128,7 @@ pub(super) fn keep_below(axis: Axis, bound: u32, bases: &mut [Word]) {
     }
     let mut below = Below::new(axis, bound);
     match axis.words_alike() {
-        // Without steps, which a compiler makes more of.
+        // A loop without steps, for which a compiler generates faster code.
         Some(1) => {
             let below = below.next_word();
             bases.iter_mut().for_each(|word| *word &= below);
@@ -160,7 +160,7 @@ fn any_below(axis: Axis, bound: u32, bases: &[Word]) -> bool {
 }
 
 /// Leaves the nodes with the least coordinate on the axis, which is known to be below `bound`: by
-/// bisection, a pass over the words each. `spare` is as long as `bases`.
+/// bisection, with a pass over the words for each step. `spare` is as long as `bases`.
 pub(super) fn keep_least(axis: Axis, bound: u32, bases: &mut [Word], spare: &mut [Word]) {
     // Words with the same coordinates are ORed together first, if they would be read several times.
     let coordinates = match axis.words_alike() {
@@ -191,20 +191,20 @@ pub(super) fn keep_least(axis: Axis, bound: u32, bases: &mut [Word], spare: &mut
 }
 
 impl Axis {
-    /// The number of nodes after which the coordinates along it repeat.
+    /// The number of nodes after which the coordinates along the axis repeat.
     #[inline]
     const fn period(self) -> u32 {
         self.stride * self.side
     }
 
-    /// Whether neighbours along it are whole words apart.
+    /// Whether neighbours along the axis are whole words apart.
     #[inline]
     const fn has_whole_words(self) -> bool {
         self.stride.is_multiple_of(WORD_BITS)
     }
 
-    /// The number of words after which the coordinates along it repeat at the same bits; `None` if
-    /// that is not after whole words.
+    /// The number of words after which the coordinates along the axis repeat at the same bits;
+    /// `None` if they do not repeat after whole words.
     #[inline]
     const fn words_alike(self) -> Option<usize> {
         if self.is_alike_in_words() {

@@ -139,8 +139,7 @@ pub(super) fn starts<'s>(
     Ok(bases)
 }
 
-/// Whether the extents fit the sides of their dimensions: what can be known before anything is
-/// searched.
+/// Whether the extents fit the sides of their dimensions. This is known before any search.
 #[inline]
 pub(super) fn check_sides(
     layout: &Layout,
@@ -178,8 +177,8 @@ pub(super) fn free_nodes_of_plane<'s>(
     (bases, spare)
 }
 
-/// Twice as many of the words as the nodes take. Without the padding of rows these are fewer than
-/// the occupancy has; those beyond them are never written.
+/// Two halves, each with as many words as the nodes take. Without the padding of rows these are
+/// fewer words than the occupancy has; the words beyond them are never written.
 fn halves<'s>(
     occupancy: &Occupancy<'_>,
     scratch: &'s mut [Word],
@@ -208,10 +207,11 @@ fn pack_rows(occupancy: &Occupancy<'_>, bases: &mut [Word]) {
     }
 }
 
-/// Nothing is left.
+/// The search has no node left.
 pub(super) struct Nothing;
 
-/// Leaves the nodes from which on `extent` nodes along a dimension are set; it is at most the side.
+/// Leaves the nodes that begin a run of `extent` set nodes along a dimension; `extent` is at most
+/// the side.
 #[inline]
 pub(super) fn leave_starts(
     layout: &Layout,

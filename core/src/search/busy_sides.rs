@@ -1,4 +1,4 @@
-//! At which sides a free place touches something busy, for all places of a word at once:
+//! The sides at which a free place touches something busy, for all places of a word at once:
 //! [`BusySides`].
 
 use crate::mesh::{Coord, Sides};
@@ -8,13 +8,13 @@ use crate::word::{WORD_BITS, Word};
 pub(crate) struct BusySides<'a> {
     bits: &'a [Word],
     stride: usize,
-    /// All ones if bits that are not set touch, else zero.
+    /// All ones if clear bits touch, zero if set bits touch.
     flip: Word,
 }
 
 impl<'a> BusySides<'a> {
-    /// Nodes touch the busy nodes around them, which are set, in rows of `stride` words. Nodes at a
-    /// border touch it, too.
+    /// For nodes, which touch the busy nodes around them: set bits in rows of `stride` words. Nodes
+    /// at a border touch the border, too.
     pub(crate) fn with_busy(busy: &'a [Word], stride: usize) -> Self {
         BusySides {
             bits: busy,
@@ -23,8 +23,8 @@ impl<'a> BusySides<'a> {
         }
     }
 
-    /// A place touches something at each side at which no other free place is next to it, since
-    /// nothing is busy between two neighbour places.
+    /// For places. A place touches something at each side at which no other free place is next to
+    /// it, since nothing is busy between two neighbour places.
     pub(crate) fn of_places(places: &'a [Word], stride: usize) -> Self {
         BusySides {
             bits: places,
@@ -34,7 +34,7 @@ impl<'a> BusySides<'a> {
     }
 
     /// Which bits of a word touch something at the left, at the right, below and above.
-    // A call would take half as long as the work itself.
+    // A call would take half as much time as the work itself.
     #[inline(always)]
     pub(crate) fn sides(&self, at: usize) -> [Word; 4] {
         let BusySides { bits, stride, flip } = *self;
@@ -91,7 +91,8 @@ pub(crate) struct Bound {
 }
 
 impl Bound {
-    /// For values of at least `least`: no side has more neighbours than nodes.
+    /// The bound for values of at least `least`. A side has at most as many busy neighbours as
+    /// nodes.
     #[inline]
     pub(crate) fn new(sides: Sides, least: u32) -> Self {
         let (w, h) = (u32::from(sides.w), u32::from(sides.h));
@@ -101,8 +102,8 @@ impl Bound {
         }
     }
 
-    /// The places whose value may be that large. The masks say which places touch something at the
-    /// left, at the right, below and above.
+    /// The places whose value may be within the bound. The masks say which places touch something
+    /// at the left, at the right, below and above.
     #[inline]
     fn may_reach(&self, [left, right, below, above]: [Word; 4]) -> Word {
         let across = |count: u32| match count {

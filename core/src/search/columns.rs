@@ -14,7 +14,7 @@
 //! ```
 //!
 //! A bound is made exact where a search finds it too large, and raised where processors become
-//! free. Where processors become busy the bound stays too large, until a search finds that out.
+//! free. Where processors become busy, the bound stays too large until a search corrects it.
 
 use crate::grid::Block;
 use crate::layout::STRIDE_MAX;
@@ -22,7 +22,7 @@ use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::word::{Doubling, LONG_WORDS, WORD_BITS, Wide, Word, low_half, next_bit, ones};
 
-/// The largest bound: longer runs are not told apart.
+/// The largest bound. It also stands for all longer runs.
 const BOUND_MAX: u16 = 0x7F;
 
 /// The number of bounds in a word.
@@ -40,7 +40,7 @@ const EACH: Word = Word::MAX / 0xFF;
 
 /// The words in which a search works.
 pub(crate) enum Scratch<'s> {
-    /// Nothing is known of the words.
+    /// The contents of the words are unknown.
     Blank(&'s mut [Word]),
     /// The words keep the bounds from search to search. The owner of the words calls [`forget`]
     /// before the first search, and [`raise`] whenever processors have become free.
@@ -65,8 +65,8 @@ impl<'s> Scratch<'s> {
     }
 }
 
-/// Whether bounds of this occupancy are kept from search to search. With two words in a row
-/// bounds do not pay.
+/// Whether bounds of this occupancy are kept from search to search. With two words in a row, bounds
+/// cost more than they save.
 #[inline]
 fn are_kept(occupancy: &Occupancy<'_>) -> bool {
     let is_wide = LONG_WORDS && occupancy.stride() > 2 && occupancy.layout().is_plane();
@@ -108,7 +108,7 @@ fn raise_around(occupancy: &Occupancy<'_>, kept: &mut [Word], freed: Submesh) {
     for (row, bounds) in rows.zip(&mut bounds[first..]).take(sides.h.into()) {
         let past = next_bit(row, x + u32::from(sides.w), true);
         let past = past.unwrap_or(row.len() as u32 * WORD_BITS);
-        // To the left as far as the run begins.
+        // To the left up to the beginning of the run.
         let mut column = own;
         let mut busy = row[column] & ones(x % WORD_BITS);
         loop {
@@ -141,9 +141,9 @@ fn raise_to(bounds: &mut Bytes, column: usize, len: u32) {
 
 /// The first base node in row-major order at which a submesh of these sides is free.
 ///
-/// Windows of `h` rows from the bottom. The bounds of a window are compared from its top row down;
-/// where no column is left, the next window begins right above that row. Where a column is left,
-/// the words of the window are read in the same way.
+/// The search takes windows of `h` rows from the bottom up. It compares the bounds of a window from
+/// its top row down; where no column is left, the next window begins right above that row. Where a
+/// column is left, the words of the window are read in the same way.
 ///
 /// # Time complexity
 ///
@@ -169,7 +169,7 @@ pub(super) fn first_fit_in_columns(
     let rows = Rows { busy, stride, w };
     match scratch {
         Scratch::Kept(bounds) if are_kept(occupancy) => search(&rows, h.into(), bounds),
-        // The kept bounds are of another occupancy, and unknown afterwards.
+        // The kept bounds belong to another occupancy, and are lost here.
         Scratch::Kept(words) | Scratch::Blank(words) => {
             let bounds = unknown(occupancy, words);
             let found = search(&rows, h.into(), bounds);
@@ -179,7 +179,7 @@ pub(super) fn first_fit_in_columns(
     }
 }
 
-/// In place of a number of steps ([`Doubling::count`]): runs longer than a word.
+/// Stands for runs longer than a word, in place of a number of steps ([`Doubling::count`]).
 const LONG: u32 = u32::MAX;
 
 /// The search itself. A copy for each number of steps lets the compiler unroll them.
@@ -229,8 +229,8 @@ fn first_in_columns<const STEPS: u32>(
     None
 }
 
-/// The columns whose bounds are at least `least` in all rows, read from the top down; the row at
-/// which none is left.
+/// The columns whose bounds are at least `least` in all rows, read from the top down. The error is
+/// the row at which no column is left.
 // A call for each window takes as long as a short one.
 #[inline(always)]
 fn columns_left(bounds: &[Bytes], least: Word, mut left: Bytes) -> Result<Bytes, usize> {
@@ -256,8 +256,9 @@ struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// Where in a column runs start in all rows of a window, and at least one; the row, from the
-    /// top down, at which there is none. Bounds of rows without one become exact.
+    /// The bits of a column at which runs start in all rows of a window; there is at least one. The
+    /// error is the row, from the top down, at which there is none. Bounds of rows without a run
+    /// become exact.
     #[inline]
     fn bases<const STEPS: u32>(
         &self,
@@ -362,7 +363,7 @@ fn long_starts(busy: &[Word], len: u32) -> Word {
             break;
         }
     }
-    // A run that starts at bit `at` has the rest of the word, and what comes after.
+    // A run that starts at bit `at` has the rest of the word and the ones after it.
     let starts = ones((WORD_BITS + after + 1).saturating_sub(len));
     starts & !ones(WORD_BITS - first.leading_zeros())
 }

@@ -1,8 +1,8 @@
 //! Connected sets of free processors of a two-dimensional mesh: components ([`visit`]), and growth
 //! from neighbour to neighbour ([`grow`]). Processors are neighbours along x and along y.
 //!
-//! Sets are what is busy in a copy of the occupancy and free in the occupancy. A word of processors
-//! is handled at once:
+//! A set has the processors that are busy in a copy of the occupancy and free in the occupancy. All
+//! processors of a word are handled at once:
 //!
 //! ```text
 //!   a component is flooded, word by word            a set grows, layer by layer
@@ -13,8 +13,8 @@
 //!                        it seeds rows 0 and 2
 //! ```
 //!
-//! Only rows next to a change are looked at. So a search takes as long as the set it finds is
-//! large, and a set with many turns does not cost a pass over the whole mesh for each turn.
+//! Only rows next to a change are looked at. So the time of a search grows with the size of the set
+//! that it finds, and a set with many turns does not cost a pass over the whole mesh for each turn.
 
 use core::mem;
 
@@ -42,7 +42,7 @@ use crate::word::{Span, WORD_BITS, Word, filled, ones, words_for};
 ///
 /// # Time complexity
 ///
-/// O(runs of the component * words in a row), a run being one within a word.
+/// O(runs of the component * words in a row); a run ends at the end of its word.
 pub(crate) fn visit(
     copy: &mut Occupancy<'_>,
     node: Coord,
@@ -89,8 +89,8 @@ pub(crate) fn visit(
     processors
 }
 
-/// The first free processor of a two-dimensional mesh in row-major order, from this word on; the
-/// word becomes that of the processor.
+/// The first free processor of a two-dimensional mesh in row-major order, from this word on; `word`
+/// becomes the word of the processor.
 pub(crate) fn first_free(occupancy: &Occupancy<'_>, word: &mut usize) -> Option<Coord> {
     let rest = occupancy.busy_rows().get(*word..)?;
     let (at, busy) = rest.iter().enumerate().find(|(_, busy)| !**busy != 0)?;
@@ -120,16 +120,17 @@ pub(crate) fn largest(
     most
 }
 
-/// A component that is visited.
+/// A visit of a component.
 struct Flood<'c, 'm> {
-    /// Busy are all that have been visited.
+    /// The copy, in which the visited processors are busy.
     copy: &'c mut Occupancy<'m>,
-    /// The free processors from which it goes on.
+    /// The free processors from which the visit goes on.
     seeds: &'c mut [Word],
 }
 
 impl Flood<'_, '_> {
-    /// Puts down as seeds the free ones of these processors of a word; whether there are any.
+    /// Adds the free ones of these processors of a word to the seeds. Returns whether there are
+    /// any.
     fn seed(&mut self, word: usize, bits: Word) -> bool {
         let busy = self.copy.busy_rows().get(word);
         let bits = busy.map_or(0, |busy| bits & !busy);
@@ -152,10 +153,10 @@ impl Flood<'_, '_> {
     }
 }
 
-/// Grows a set around a submesh, which is busy in this copy of the occupancy: occupies the given
-/// number of processors more. Each pass goes over the mesh in row-major order and adds the free
-/// neighbours of the set as it was before the pass. These are neighbours of the latest layer, the
-/// processors that the pass before added. Returns whether there were enough.
+/// Grows a set around a submesh, which is busy in this copy of the occupancy: occupies this number
+/// of further processors. Each pass goes over the mesh in row-major order and adds the free
+/// neighbours of the set as it was before the pass. Such neighbours are neighbours of the latest
+/// layer, the processors that the pass before added. Returns whether there were enough processors.
 ///
 /// `scratch` has as many words as the occupancy.
 ///
@@ -173,7 +174,7 @@ pub(crate) fn grow(
     let height = (words / stride) as u32;
     let layer = &mut scratch[..words];
     layer.fill(0);
-    // The rows with some of the latest layer, a bit each.
+    // The rows with processors of the latest layer, a bit each.
     let mut rows = [0; words_for(MESH_SIDE_MAX as u32)];
     let rows = &mut rows[..words_for(height)];
     // The submesh is the first layer.
@@ -198,7 +199,7 @@ pub(crate) fn grow(
         for at in 0..rows.len() {
             let own = rows[at];
             let after = rows.get(at + 1).copied().unwrap_or(0);
-            // Rows with some of the layer, and their neighbours.
+            // Rows with processors of the layer, and the rows next to them.
             let mut beside = own | own << 1 | own >> 1;
             beside |= before >> (WORD_BITS - 1) | after << (WORD_BITS - 1);
             before = own;
@@ -222,7 +223,8 @@ pub(crate) fn grow(
 /// A set that grows by layers.
 ///
 /// A pass reads the old layer and writes the new one into the same words, row by row from the
-/// bottom. What it still needs of the old layer in the row below is kept in `below`:
+/// bottom. The part of the old layer in the row below, which the pass still needs, is kept in
+/// `below`:
 ///
 /// ```text
 ///   row above    old layer   ----+
@@ -232,26 +234,27 @@ pub(crate) fn grow(
 /// ```
 struct Growth<'s, 'm> {
     stride: usize,
-    /// Busy is the set, too.
+    /// The copy, in which the set is busy, too.
     copy: &'s mut Occupancy<'m>,
-    /// What the pass before has added, and, in rows that this pass has seen, what it has added.
+    /// The processors that the pass before has added; in rows that this pass has seen, the
+    /// processors that it has added.
     layer: &'s mut [Word],
-    /// How many processors the set is to have more.
+    /// How many further processors the set needs.
     missing: u32,
-    /// What the pass before has added in the row below `behind`.
+    /// The processors that the pass before has added in the row below `behind`.
     below: [Word; STRIDE_MAX],
     behind: usize,
 }
 
 impl Growth<'_, '_> {
-    /// Adds what this pass adds in a row, its next one; whether that is anything.
+    /// Adds the processors that this pass adds in its next row. Returns whether there are any.
     // A function of its own, so that registers suffice.
     #[inline(never)]
     fn add_in(&mut self, row: usize) -> bool {
         let stride = self.stride;
         let layer = &mut *self.layer;
         let first = row * stride;
-        // Nothing of the layer is in a row that the pass leaves out.
+        // Rows that the pass leaves out have no processors of the layer.
         let from_below = Word::from(row == self.behind).wrapping_neg();
         self.behind = row + 1;
         let (mut any, mut before) = (0, 0);

@@ -28,9 +28,9 @@ use crate::node::NodeId;
 use crate::occupancy::Occupancy;
 use crate::word::{WORD_BITS, Word, bits_from, ones, runs_of, words_for};
 
-/// The line: the Hilbert curve on a square whose side is a power of two, on any other mesh row by
-/// row, forwards and backwards by turns. Both begin at the lower left and step from neighbour to
-/// neighbour.
+/// The line. On a square whose side is a power of two it is the Hilbert curve. On any other mesh it
+/// goes row by row, forwards and backwards by turns. Both lines begin at the lower left and step
+/// from neighbour to neighbour.
 #[derive(Clone, Copy, Debug)]
 struct Line {
     sides: Sides,
@@ -81,7 +81,7 @@ struct Square {
     y: u32,
     /// 1 if x and y are exchanged, else 0.
     transposed: u32,
-    /// 1 if it is turned by half a turn, else 0.
+    /// 1 if the curve is turned by half a turn, else 0.
     turned: u32,
 }
 
@@ -143,7 +143,7 @@ pub(crate) const fn lengths_max(nodes: u32) -> usize {
 }
 
 impl<'a> Lengths<'a> {
-    /// Nothing yet; `scratch` has two words for each of [`lengths_max`].
+    /// No lengths yet; `scratch` has two words for each of [`lengths_max`].
     fn new(nodes: u32, scratch: &'a mut [Word]) -> Self {
         let (lengths, counts) = scratch.split_at_mut(lengths_max(nodes));
         Lengths {
@@ -206,7 +206,7 @@ fn start_of<I: Iterator<Item = Word>>(
     let mut sufficient = runs_of(free.iter().copied()).filter(|run| len(run) >= wanted);
     let found = match fit {
         CurveFit::FirstFit => sufficient.next(),
-        // The first of the least.
+        // If several are the least, the first counts.
         CurveFit::BestFit => sufficient.min_by_key(len),
         // The first of these has found no interval above; the second looks for none.
         CurveFit::SumOfSquares | CurveFit::SmallestRange => None,
@@ -215,9 +215,10 @@ fn start_of<I: Iterator<Item = Word>>(
     found.or_else(|| least_span(wanted, free))
 }
 
-/// The start of the allocation with the least distance from its first to its last processor,
-/// the first of those, on the line whose free processors these are. It begins where an interval
-/// begins: within one, it would be no longer with the processor before.
+/// The start of the allocation with the least distance from its first to its last processor, the
+/// first of those, on the line whose free processors these are. The allocation begins where an
+/// interval begins: if it began within an interval, it would be no longer with the processor
+/// before.
 ///
 /// ```text
 ///   wanted 4     . # . . # # . . . #      `before`: free ones before the interval
@@ -227,8 +228,8 @@ fn start_of<I: Iterator<Item = Word>>(
 fn least_span(wanted: u32, free: &[Word]) -> Option<u32> {
     let intervals = || runs_of(free.iter().copied());
     let mut least: Option<(u32, u32)> = None;
-    // The free processors before an interval; those up to the end of the latest one that has
-    // been added.
+    // The number of free processors before an interval, and the number up to the end of the latest
+    // interval that was added.
     let (mut before, mut added) = (0, 0);
     let (mut others, mut end) = (intervals(), 0);
     for run in intervals() {
@@ -256,8 +257,8 @@ pub(crate) struct FreeOnCurve<'a, 'm, 'd, 'p> {
 }
 
 impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
-    /// Whether this line through the machine is one of the two that it reads. All others are for
-    /// [`propose_along_hilbert`].
+    /// Whether this line through the machine is one of the two that [`FreeOnCurve`] reads. All
+    /// others are for [`propose_along_hilbert`].
     pub(crate) fn reads(line: CurveLine, occupancy: &Occupancy<'_>) -> bool {
         let grid = occupancy.grid();
         let sides = || Sides::new(grid.side(0), grid.side(1));
@@ -345,7 +346,7 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
             turned,
         } = square(place, TILE, of);
         if of < TILE {
-            // A curve begins with that of half its side, transposed.
+            // A curve begins with the curve of half its side, transposed.
             transposed ^= (TILE - of) & 1;
         }
         let busy = self.occupancy.busy_rows();

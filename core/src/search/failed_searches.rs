@@ -9,21 +9,21 @@ use crate::occupancy::Occupancy;
 /// The most searches that are remembered.
 const REMEMBERED_MAX: usize = 16;
 
-/// The latest searches that found nothing, since a processor became free.
+/// The latest searches that found nothing since a processor became free.
 ///
-/// Until then they find nothing either, and so does any search for more. A scheduler that lets many
-/// waiting jobs try, one after the other, would otherwise repeat what takes longest, a search in
-/// vain: on a grid of many dimensions some hundred times.
+/// Until the next processor becomes free they find nothing either, nor does any search for more.
+/// Without this memory, a scheduler that lets many waiting jobs try would repeat the slowest
+/// searches, those in vain: on a grid of many dimensions some hundred times.
 #[derive(Debug, Default)]
 pub(crate) struct FailedSearches {
     searches: HistoryBuf<(Shape, Orders), REMEMBERED_MAX>,
-    /// [`Occupancy::releases`] at that time.
+    /// [`Occupancy::releases`] when the searches failed.
     releases: u64,
 }
 
 impl FailedSearches {
-    /// What `search` finds, which is not called where it is known that there is nothing. Where it
-    /// looks must follow from the shape and the orders.
+    /// The result of `search`. If it is known that there is no place, `search` is not called. The
+    /// places where it looks must follow from the shape and the orders.
     pub(crate) fn unless_known(
         &mut self,
         occupancy: &Occupancy<'_>,
@@ -58,7 +58,7 @@ impl FailedSearches {
         })
     }
 
-    /// The search has found nothing.
+    /// Notes that a search has found nothing.
     fn note(&mut self, occupancy: &Occupancy<'_>, shape: Shape, orders: Orders) {
         if occupancy.releases().is_some() {
             self.searches.write((shape, orders));

@@ -23,7 +23,7 @@ pub(crate) fn free_in(occupancy: &Occupancy<'_>, submesh: Submesh) -> u32 {
     for word in span.first..=span.last {
         let mask = span.mask(word);
         for busy in Column::new(rows, stride, word) {
-            // Boards count bits by a dozen instructions, and often there is none.
+            // Boards count bits with a dozen instructions, and often no bit is set.
             if LONG_WORDS || !busy & mask != 0 {
                 sum += free(busy, mask);
             }
@@ -32,8 +32,8 @@ pub(crate) fn free_in(occupancy: &Occupancy<'_>, submesh: Submesh) -> u32 {
     sum
 }
 
-/// Occupies up to `count` free processors of the submesh, column by column from the left, each from
-/// the bottom or from the top. Returns how many. O(h * ceil(w / word) + w).
+/// Occupies up to `count` free processors of the submesh, column by column from the left, each
+/// column from the bottom or from the top. Returns how many it occupied. O(h * ceil(w / word) + w).
 ///
 /// ```text
 ///   2  s # . .      5 processors, from the bottom: all of columns 0 and 1, whose free
@@ -93,8 +93,8 @@ pub(crate) fn fill_columns(
     count - missing
 }
 
-/// How many of some rows have each bit set, as binary numbers: the lowest digits of all columns in
-/// one word, and so on.
+/// For each column, the number of rows in which its bit is set, as binary numbers: one word has the
+/// lowest digits of all columns, the next word the second digits, and so on.
 ///
 /// ```text
 ///   rows      1 . 1 1         digits of 1   1 1 . 1
@@ -103,7 +103,7 @@ pub(crate) fn fill_columns(
 /// ```
 struct ColumnCounts {
     digits: [Word; MESH_SIDE_MAX.ilog2() as usize + 1],
-    /// How many of these are used.
+    /// The number of digits in use.
     len: u32,
 }
 
@@ -116,7 +116,7 @@ impl ColumnCounts {
         }
     }
 
-    /// One more row. Two digits on average.
+    /// Adds a row. On average this changes two digits.
     fn add(&mut self, mut row: Word) {
         for digits in &mut self.digits {
             if row == 0 {

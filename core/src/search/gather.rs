@@ -26,7 +26,7 @@ use crate::word::{WORD_BITS, Word, next_bit, rows_with_bits, runs};
 pub(crate) struct Gather<'g, 'd, 'm> {
     grid: Grid,
     draft: &'g mut Draft<'d, 'm>,
-    /// A block that the next run may make taller; at first none, of no lines.
+    /// A block that the next run may make taller; at first a block of no lines.
     open: Open,
 }
 
@@ -78,7 +78,7 @@ impl<'g, 'd, 'm> Gather<'g, 'd, 'm> {
         }
     }
 
-    /// The one row has all lines.
+    /// On a grid whose only row has all lines.
     fn push_in_lines(&mut self, mut run: Range<u32>) {
         let side = u32::from(self.grid.side(0));
         while !run.is_empty() {
@@ -127,9 +127,10 @@ impl<'g, 'd, 'm> Gather<'g, 'd, 'm> {
     }
 }
 
-/// Proposes what is busy in a copy and free in the occupancy as blocks, in row-major order of their
-/// bases: runs along x, each as tall as it goes on in the rows above. The parts of a job often lie
-/// side by side, so adjacent parts form one run whatever their order, unlike in [`Gather`].
+/// Proposes the processors that are busy in a copy and free in the occupancy, as blocks in
+/// row-major order of their bases. A block is a run along x, as tall as the run goes on in the rows
+/// above. The parts of a job often lie side by side, so adjacent parts form one run whatever their
+/// order, unlike in [`Gather`].
 ///
 /// ```text
 ///   2  . b b .      two blocks: a ends where its run does not go on as it is,
@@ -146,7 +147,7 @@ pub(crate) fn propose_difference(
     let rows_from = |y: usize| bits[y * stride..].chunks_exact(stride);
     for (y, row) in rows_with_bits(bits, stride) {
         let below = y.checked_sub(1).and_then(|y| rows_from(y).next());
-        // A row like the one below begins no block.
+        // A row that equals the row below begins no block.
         if below.is_some_and(|below| is_same(row, below)) {
             continue;
         }

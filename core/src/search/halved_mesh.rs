@@ -1,10 +1,9 @@
 //! The tree of halves of a two-dimensional mesh, and the searches in it: [`HalvedMesh`].
 //!
 //! The root is the whole mesh, whose sides are powers of two, not higher than wide. Each node is
-//! halved across its longer side, a square into left and right, down to single processors. Which
-//! rectangles are nodes follows from the sides of the mesh, and how many of their processors are
-//! free from the occupancy, so nothing of the tree is stored: a search holds one node of each
-//! level.
+//! halved across its longer side, a square into left and right, down to single processors. The
+//! rectangles of the nodes follow from the sides of the mesh, and their numbers of free processors
+//! follow from the occupancy. So the tree is not stored: a search holds one node of each level.
 //!
 //! ```text
 //!   y
@@ -33,13 +32,13 @@ const WAITING_MAX: usize = NODES_MAX.ilog2() as usize + 2;
 /// The parts of a ratio of 1.
 pub(crate) const RATIO_ONE: u64 = 1_000_000;
 
-/// In which order the two halves of a node are searched.
+/// The order in which the two halves of a node are searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     /// The left or lower half first.
     LeftFirst,
-    /// The half with fewer free processors first, if it has as many as are wanted and afterwards
-    /// has fewer than the other half by no more than this; else the other half.
+    /// The half with fewer free processors first, if it has as many as are wanted and if,
+    /// afterwards, it has at most this many fewer than the other half; else the other half.
     Tolerance(u64),
     /// [`Order::Tolerance`] of this share of the node's processors, in parts of [`RATIO_ONE`].
     Ratio(u64),
@@ -47,13 +46,13 @@ pub(crate) enum Order {
 
 impl Order {
     /// Whether the right or upper half comes first. Halves with equally many free processors are
-    /// searched as by `LeftFirst`.
+    /// searched as with `LeftFirst`.
     fn right_first(self, node: Submesh, left: u32, right: u32, wanted: u32) -> bool {
         if left == right {
             return false;
         }
         let (fewer, more) = (left.min(right), left.max(right));
-        // More than the other half has, and the processors that are wanted.
+        // The difference to the other half, plus the processors that are wanted.
         let imbalance = u64::from(more - fewer + wanted);
         let within = match self {
             Order::LeftFirst => return false,
@@ -82,7 +81,7 @@ pub(crate) const fn halves(node: Submesh) -> [Submesh; 2] {
     [first, second]
 }
 
-/// The other half of the node that this one is a half of, and that node; `None` for the root.
+/// The sibling of this node (the other half of its parent) and the parent; `None` for the root.
 fn sibling_and_parent(node: Submesh, root: Sides) -> Option<(Submesh, Submesh)> {
     if node.sides == root {
         return None;
@@ -115,8 +114,8 @@ fn sides_of(exponent: u32, root: Sides) -> Sides {
 pub(crate) enum NextPart {
     /// At the root.
     Independent,
-    /// At the parent of the latest rectangle, and if there is none below it at its parent, and so
-    /// on up to the root.
+    /// At the parent of the latest rectangle. If there is none below that parent, the search goes
+    /// on at the parent's parent, and so on up to the root.
     Dependent,
 }
 
@@ -124,9 +123,9 @@ pub(crate) enum NextPart {
 pub(crate) struct HalvedMesh<'a, 'm> {
     root: Submesh,
     occupancy: &'a Occupancy<'m>,
-    /// The occupancy with what is selected.
+    /// A copy of the occupancy, in which the selected rectangles are busy.
     copy: Occupancy<'a>,
-    /// For the free nodes of a size.
+    /// The words for the free nodes of a size.
     bases: &'a mut [Word],
 }
 
@@ -184,8 +183,8 @@ impl<'a, 'm> HalvedMesh<'a, 'm> {
             bases,
         } = self;
         let mut latest: Option<Submesh> = None;
-        // The rectangles of one size that were not found. Once one was not found, no other of its
-        // size is.
+        // The number of rectangles of one size that were not found. Once a rectangle was not found,
+        // no other of its size is found.
         let mut missing = 0;
         for exponent in (0..=processors.ilog2()).rev() {
             missing = 2 * missing + (processors >> exponent & 1);
@@ -199,8 +198,8 @@ impl<'a, 'm> HalvedMesh<'a, 'm> {
                 bases: Aligned::new(copy.busy_rows(), copy.stride(), sides, bases),
             };
             while missing > 0 {
-                // From left to right the next one is behind the latest of its size, as there is
-                // none before that.
+                // From left to right, the next rectangle is behind the latest of its size, as there
+                // is none before the latest.
                 let is_near = |latest: &Submesh| {
                     parts == NextPart::Dependent
                         || order == Order::LeftFirst && latest.sides == sides
@@ -209,7 +208,7 @@ impl<'a, 'm> HalvedMesh<'a, 'm> {
                     Some(latest) => free.beside(latest),
                     None => free.bases.is_any_in(root).then_some(root),
                 };
-                // The other halves on the way up and down were looked at.
+                // The search has looked at the other halves on the way up and down.
                 draft.poll();
                 let Some(around) = around else {
                     break;
@@ -226,7 +225,7 @@ impl<'a, 'm> HalvedMesh<'a, 'm> {
     }
 
     /// Proposes the first free processors in the order of the leaves, left before right and lower
-    /// before upper. Returns whether there are as many.
+    /// before upper. Returns whether there are that many.
     pub(crate) fn propose_first(mut self, processors: u32, draft: &mut Draft<'_, '_>) -> bool {
         let (mut node, mut missing) = (self.root, processors);
         if self.copy.free() < missing {
@@ -290,8 +289,8 @@ struct FreeNodes<'a> {
 }
 
 impl FreeNodes<'_> {
-    /// The closest node beside this one, which has no free processor, in which there is a free one
-    /// of this size: the other half of its parent, or of its parent's parent, and so on.
+    /// The closest node beside this full node that has a free node of this size: the other half of
+    /// its parent, or of its parent's parent, and so on.
     ///
     /// ```text
     ///   3  3 3 4 4      from the full node n the search looks at 1, 2, 3 and 4,
@@ -299,7 +298,7 @@ impl FreeNodes<'_> {
     ///   1  1 2 4 4
     ///   0  n 2 4 4
     /// ```
-    // A function of its own, so that its loop has registers for what changes.
+    // A function of its own, so that the variables of its loop are in registers.
     #[inline(never)]
     fn beside(&self, full: Submesh) -> Option<Submesh> {
         let mut node = full;
@@ -312,8 +311,9 @@ impl FreeNodes<'_> {
         }
     }
 
-    /// The first free one of this size in the order of a depth-first search of this node, which has
-    /// one. Each step goes to a half that has one; where both have one, `order` chooses.
+    /// The first free node of this size in the order of a depth-first search of this node, in which
+    /// there is one. Each step goes to a half that has a free node; if both have one, `order`
+    /// chooses.
     ///
     /// ```text
     ///   1  # # a .      a search for 1 x 1 from left to right, of 4 x 2:

@@ -44,7 +44,7 @@ pub(crate) const fn curve_bits(grid: &Grid) -> u32 {
 /// The processors of a grid in the order of the curve, by number.
 ///
 /// O(bits of a place) for each place that the walk looks at. In a cube of places outside the grid
-/// it looks at the first one only.
+/// it looks only at the first place.
 #[derive(Clone)]
 pub(crate) struct Walk<'g> {
     grid: &'g Grid,
@@ -54,7 +54,7 @@ pub(crate) struct Walk<'g> {
     poll: &'g dyn Fn(),
 }
 
-/// Looks at places between two polls.
+/// The number of looks at places between two polls.
 const LOOKS: u32 = 16;
 
 impl<'g> Walk<'g> {

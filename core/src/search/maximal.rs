@@ -1,13 +1,14 @@
 //! The maximal free boxes of any grid: [`Planes`].
 //!
-//! A free box is maximal if no other free box covers it. One that spans a ring starts at 0 there.
+//! A free box is maximal if no other free box covers it. A box that spans a ring starts at 0 there.
 //! `search.rs` has the search.
 //!
 //! # Bands
 //!
-//! Rows are the processors along dimension 0, a bit each. Along every other dimension, positions
-//! that are alike are one *band*: a job occupies the same processors of many planes, so a machine
-//! of 16 x 16 x 16 has a few bands along each dimension. Band 1 here has the rows 1 to 3:
+//! Rows are the processors along dimension 0, a bit each. Along every other dimension, neighbouring
+//! positions that are alike form one *band*. A job occupies the same processors of many planes, so
+//! a machine of 16 x 16 x 16 has only a few bands along each dimension. Band 1 here has the rows 1
+//! to 3:
 //!
 //! ```text
 //!   row 5   . . . . .        band 2   . . . . .     starts   0 1 4 6 (the number of rows)
@@ -41,13 +42,14 @@ pub(crate) struct Planes<'a> {
     starts: &'a mut [Word],
     /// The free bits of each row of bands, in the order of their coordinates.
     free: &'a mut [Word],
-    /// A bit for each processor that never becomes free; nothing if there are none.
+    /// A bit for each processor, set if it never becomes free; empty if there are no such
+    /// processors.
     fixed: &'a [Word],
     spare: &'a mut [Word],
 }
 
-/// The words that [`Planes`] takes of its memory: where bands start, the rows, and what the search
-/// needs.
+/// How [`Planes`] divides the words of its memory: the starts of bands, the rows, and the words for
+/// the search.
 #[derive(Clone, Copy, Debug)]
 struct Division {
     starts: usize,
@@ -80,7 +82,7 @@ impl Division {
     }
 }
 
-/// The parts of the input of a level: what is free, and two walls for each dimension above.
+/// The number of parts of a level's input: the free bits, and two walls for each dimension above.
 const fn parts(dimensions: usize, level: usize) -> usize {
     1 + 2 * (dimensions - 1 - level)
 }
@@ -96,8 +98,8 @@ pub(crate) const fn words_for_boxes(grid: &Grid) -> usize {
 
 impl<'a> Planes<'a> {
     /// The free processors of an occupancy of any grid but a two-dimensional mesh. `blocks` can
-    /// become free for a while, except where a bit of `fixed` is set, which has a bit for each
-    /// processor, or nothing. `memory` has as many words as [`words_for_boxes`] says.
+    /// become free for a while, except where a bit of `fixed` is set. `fixed` has a bit for each
+    /// processor, or is empty. `memory` has as many words as [`words_for_boxes`] says.
     ///
     /// # Time complexity
     ///
@@ -140,7 +142,7 @@ impl<'a> Planes<'a> {
         &self.grid
     }
 
-    /// Makes the rows those of the bits of all processors that are not set.
+    /// Makes the rows from the bits of all processors; a clear bit is a free processor.
     fn read(&mut self, bits: &[Word]) {
         read_rows(&self.grid, bits, self.free);
         // Bits beyond the end of a row are busy.
@@ -154,7 +156,7 @@ impl<'a> Planes<'a> {
         }
     }
 
-    /// A band begins where this block begins, and where it ends.
+    /// Lets a band begin where this block begins, and where it ends.
     fn mark_edges(&mut self, block: Block) {
         let arcs = arcs_of(&self.grid, block);
         let mut first = 0;
@@ -167,7 +169,7 @@ impl<'a> Planes<'a> {
         }
     }
 
-    /// A band begins where a position is not like the one before.
+    /// Lets a band begin where a position is not like the one before.
     fn mark_changes(&mut self) {
         let mut starts = &mut *self.starts;
         let mut apart = self.stride;
@@ -191,7 +193,7 @@ impl<'a> Planes<'a> {
     /// Finds the bands, and leaves one row for each row of bands.
     fn gather(&mut self) {
         let mut starts = &mut *self.starts;
-        // The words of a position, and of all rows.
+        // The number of words of a position, and of all rows.
         let (mut apart, mut len) = (self.stride, self.free.len());
         for (&side, bands) in self.grid.sides().iter().zip(&mut self.counts).skip(1) {
             let side = usize::from(side);

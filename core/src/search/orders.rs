@@ -3,15 +3,15 @@
 use crate::grid::Grid;
 use crate::request::Request;
 
-/// Which orders of a request's radices are laid along the dimensions of a notation.
+/// The orders of a request's radices that are laid along the dimensions of a notation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Orders {
-    /// The request's own alone.
+    /// Only the request's own order.
     AsRequested,
-    /// The request's own alone, extents of 1 included: each extent along the dimension for which it
-    /// is named.
+    /// Only the request's own order, extents of 1 included: each extent along the dimension for
+    /// which it is named.
     AsNamed,
-    /// The request's own, then every other, each once.
+    /// The request's own order, then every other order, each once.
     All,
 }
 
@@ -25,9 +25,10 @@ impl Orders {
         }
     }
 
-    /// The one that was requested. In two dimensions `1 x a` and `a x 1` are the same but for their
-    /// extents of 1, so a request that must not be rotated is laid as it is named. On a cube, whose
-    /// requests name radices above 1, and in more dimensions it is the order of these that is kept.
+    /// The order that was requested. In two dimensions `1 x a` and `a x 1` differ only in their
+    /// extents of 1, so a request that must not be rotated is laid as it is named. In more
+    /// dimensions, and on a cube, whose requests name radices above 1, the order of the radices
+    /// above 1 is kept.
     pub(crate) fn requested(request: &Request, grid: &Grid) -> Orders {
         let is_named = grid.dimensions() == 2 && !grid.is_written_high_first();
         if is_named && !request.may_rotate() {

@@ -33,7 +33,7 @@ use crate::word::{Doubling, LONG_WORDS, WORD_BITS, Word, and_shifted, complement
 /// - On a host, while few blocks are busy in rows of several words, no row is read
 ///   ([`UnmarkedBlocks::first_fit`]).
 /// - On a host, rows of one or two words are searched by [`first_fit_unrolled`], longer ones by
-///   [`first_fit_in_columns`], which knows of most rows that they are too full.
+///   [`first_fit_in_columns`], which leaves out most rows that are too full.
 /// - On a board, by [`first_fit_in_words`].
 ///
 /// # Time complexity
@@ -57,7 +57,7 @@ pub(crate) fn first_fit(
     if sides.w > occupancy.grid().side(0) {
         return None;
     }
-    // At most 1,024 words on a host: not worth a pause.
+    // On a host these are at most 1,024 words, which need no pause.
     first_fit_unrolled::<1>(occupancy.busy_rows(), sides.w, sides.h.into())
 }
 
@@ -106,7 +106,7 @@ fn first_fit_of_any_width(
     first_fit_in_words(busy, stride, &runs, window, starts, draft)
 }
 
-/// First fit in rows of any number of words. What is known of the rows that two windows share is
+/// First fit in rows of any number of words. The results for the rows that two windows share are
 /// kept, so that no row is reduced twice:
 ///
 /// ```text
@@ -117,8 +117,8 @@ fn first_fit_of_any_width(
 /// ```
 ///
 /// If `acc & known` is not zero the window is free. Otherwise the rows below `seen` are ANDed one
-/// by one, to find the row above which the next window begins. The rows that are read again are
-/// polled for here.
+/// by one, to find the row above which the next window begins. This function polls for the rows
+/// that are read again.
 fn first_fit_in_words(
     busy: &[Word],
     stride: usize,
@@ -169,7 +169,7 @@ fn first_fit_in_words(
     None
 }
 
-/// `above = acc`, then `acc &= row`; whether anything is left.
+/// `above = acc`, then `acc &= row`. Returns whether any bit is left in `acc`.
 #[inline]
 fn and_row(acc: &mut [Word], above: &mut [Word], row: &[Word]) -> bool {
     let mut any = 0;
@@ -199,7 +199,7 @@ pub(crate) fn all_bases<'s>(
     bases
 }
 
-/// Marks in `bases` every node at which `w` free ones of a row begin.
+/// Marks in `bases` every node at which `w` free nodes of a row begin.
 pub(super) fn wide_bases(busy: &[Word], stride: usize, w: u16, bases: &mut [Word]) {
     complement(busy, bases);
     keep_wider(bases, stride, 1, w);

@@ -12,7 +12,7 @@ pub(crate) struct NoneLeft {
     pub(crate) dimensions: usize,
 }
 
-/// Picks a place for a box.
+/// A rule that picks a place for a box.
 pub(crate) trait Pick {
     /// A place for a submesh of these sides on a two-dimensional mesh.
     fn in_plane(&mut self, sides: Sides) -> Option<Block>;
@@ -21,13 +21,14 @@ pub(crate) trait Pick {
     ///
     /// # Errors
     ///
-    /// There is none; what does not depend on the later dimensions holds for other shapes, too.
+    /// There is no place. The part of the answer that does not depend on the later dimensions holds
+    /// for other shapes, too.
     fn in_grid(&mut self, sides: &[u16]) -> Result<Block, NoneLeft>;
 }
 
 /// The shapes that are tried for a request.
 pub(crate) trait Shapes {
-    /// The place that is picked for the first of them for which there is one.
+    /// The place that is picked for the first shape that has one.
     fn find(self, grid: &Grid, request: &Request, pick: &mut impl Pick) -> Option<Block>;
 }
 
@@ -45,8 +46,8 @@ impl Shapes for AsNamed {
     }
 }
 
-/// The request as it is named. Unless it keeps its orientation, then every other distinct
-/// assignment of its extents, ones included, to the dimensions, in ascending lexicographic order.
+/// The request as it is named; then, unless it keeps its orientation, every other distinct
+/// assignment of its extents (ones included) to the dimensions, in ascending lexicographic order.
 ///
 /// Assignments that begin like one for which no node was left are not tried.
 pub(crate) struct AnyOrder;
@@ -111,7 +112,7 @@ fn find_in_any_order(grid: &Grid, request: &Request, pick: &mut dyn Pick) -> Opt
         match tried {
             Ok(block) => return Some(block),
             Err(NoneLeft { dimensions }) => {
-                // The last of those that begin in this way.
+                // The last of the assignments that begin in this way.
                 sort_descending(&mut sides[dimensions..]);
                 if !next_order(&mut sides) {
                     return None;
@@ -121,7 +122,7 @@ fn find_in_any_order(grid: &Grid, request: &Request, pick: &mut dyn Pick) -> Opt
     }
 }
 
-/// The request and what it folds into ([`Layouts`]), by the rules of a description.
+/// The request and the boxes that it folds into ([`Layouts`]), by the rules of a description.
 pub(crate) struct Folded<'a>(pub(crate) Option<&'a Description>);
 
 impl Shapes for Folded<'_> {
@@ -146,17 +147,17 @@ impl<I: Iterator<Item = Sides>> Shapes for fn(&Request, Sides) -> I {
     }
 }
 
-/// Half of the side along x and twice the one along y; `None` if the first is odd or the second too
-/// long.
+/// Half of the side along x and twice the side along y; `None` if the side along x is odd or the
+/// doubled side too long.
 pub(crate) fn folded(sides: Sides) -> Option<Sides> {
     let doubled = sides.h.checked_mul(2)?;
     let is_even = sides.w.is_multiple_of(2);
     is_even.then(|| Sides::new(sides.w / 2, doubled))
 }
 
-/// The requested shape, the rotated one, then all others of the same area, the most square first,
-/// of two that are rotations of each other the wider first. Shapes that do not fit the mesh are
-/// left out. A request that keeps its orientation has one shape.
+/// The requested shape, the rotated one, then all others of the same area. The most square of the
+/// others comes first; if two are rotations of each other, the wider comes first. Shapes that do
+/// not fit the mesh are left out. A request that keeps its orientation has one shape.
 pub(crate) fn all_shapes(request: &Request, mesh: Sides) -> impl Iterator<Item = Sides> + use<> {
     let requested = request.sides();
     let area = if request.may_rotate() && requested.area() <= mesh.area() {

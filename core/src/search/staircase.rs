@@ -1,4 +1,4 @@
-//! How tall free submeshes can be at most, the wider they are: [`Staircase`].
+//! The greatest height of free submeshes for growing widths: [`Staircase`].
 //!
 //! ```text
 //!   y                          height
@@ -9,8 +9,8 @@
 //!      0 1 2 3 4 5  x               1 2 3 4 5 6    width
 //! ```
 //!
-//! The stairs only go down. So when width 3 was looked at and its height is 2, 3 x 3, 4 x 3 and all
-//! that is wider and as tall are ruled out without a look.
+//! The stairs only go down. So once the search knows that the height for width 3 is 2, it rules out
+//! 3 x 3, 4 x 3 and everything that is wider and as tall, without a look.
 
 use super::boxes::first_rectangle;
 use super::columns::Scratch;
@@ -31,9 +31,9 @@ pub(crate) enum Growing {
     Height,
 }
 
-/// Whether submeshes of many sides are free, one of the sides growing: the free submeshes of a
-/// length are no longer across than those of a smaller one, and most sides are ruled out by a
-/// length that has been looked at before.
+/// Answers whether submeshes of many sides are free, while one of the sides grows. The free
+/// submeshes of a length are no longer across than those of a smaller length, so a length that was
+/// looked at before rules out most sides.
 pub(crate) struct Staircase<'a, 's> {
     busy: &'a [Word],
     stride: usize,
@@ -42,8 +42,8 @@ pub(crate) struct Staircase<'a, 's> {
     len: u16,
     /// How long the free submeshes of that length are across, at most.
     most: u16,
-    /// The length of the runs of free processors of which `starts` has the first ones; 0 while it
-    /// has something else.
+    /// The length of the runs of free processors whose first processors are set in `starts`; 0
+    /// while `starts` has something else.
     known: u16,
     starts: &'s mut [Word],
 }
@@ -72,9 +72,9 @@ impl<'a, 's> Staircase<'a, 's> {
     ///
     /// # Time complexity
     ///
-    /// O(1) if that is known. Else O(rows * words in a row * log side) in ordinary occupancies, and
-    /// for widths O(rows * words in a row * tallest) where every window of rows fails in its lowest
-    /// row, as in first fit.
+    /// O(1) if the answer is known. Else O(rows * words in a row * log side) in ordinary
+    /// occupancies, and for widths O(rows * words in a row * tallest) where every window of rows
+    /// fails in its lowest row, as in first fit.
     pub(crate) fn has(&mut self, sides: Sides, draft: &mut Draft<'_, '_>) -> bool {
         let Sides { w: len, h: across } = match self.growing {
             Growing::Width => sides,
@@ -135,7 +135,7 @@ impl<'a, 's> Staircase<'a, 's> {
         self.starts
     }
 
-    /// Makes `starts` what it has to be for the latest length.
+    /// Updates `starts` for the latest length.
     fn lengthen(&mut self) {
         let (stride, known) = (self.stride, self.known);
         match self.growing {
@@ -154,8 +154,8 @@ impl<'a, 's> Staircase<'a, 's> {
     }
 }
 
-/// The most rows above each other with a bit in common. It polls for the rows that are
-/// read again.
+/// The maximum number of rows above each other that have a bit in common. The function polls for
+/// the rows that are read again.
 ///
 /// ```text
 ///   row 4  1 . .     so far `tallest` is 2; are there 3 rows?
@@ -199,7 +199,7 @@ fn widest(rows: &[Word], stride: usize) -> u16 {
 }
 
 /// The first free submesh of the shapes of a request ([`all_shapes`](super::shapes::all_shapes)),
-/// in their order, and the first place of it.
+/// in their order, at its first place.
 ///
 /// # Time complexity
 ///
@@ -221,7 +221,7 @@ pub(crate) fn first_of_all_shapes(
     }
     let area = requested.area();
     let rotated = requested.rotated();
-    // The rotated one, then the most square, of two that are rotations of each other the wider.
+    // The rotated shape, then the most square; if two are rotations of each other, the wider.
     let order = |sides: Sides| (sides != rotated, sides.w.max(sides.h), sides.w < sides.h);
     let mut first: Option<Sides> = None;
     let mut widths = Staircase::new(occupancy, Growing::Width, scratch);

@@ -7,7 +7,7 @@ use crate::mesh::{Coord, Sides, Submesh};
 use crate::request::Request;
 use crate::word::{WORD_BITS, Word};
 
-/// The rule of a description about where slices begin. There is none without descriptions.
+/// The rule of a description about where slices begin. Builds without descriptions have no rule.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rule<'m> {
     machine: &'m Description,
@@ -20,7 +20,8 @@ impl<'m> Rule<'m> {
         Some(Rule { machine })
     }
 
-    /// The rule that was passed. A build without descriptions knows that there is none.
+    /// The rule that was passed. In a build without descriptions, the compiler knows that there is
+    /// none.
     #[inline]
     pub(crate) fn built(rule: Option<Self>) -> Option<Self> {
         if Description::BUILT { rule } else { None }
@@ -123,7 +124,7 @@ impl Steps {
     ) -> Option<[u16; 2]> {
         let (side, start, room) = (u32::from(side), u32::from(start), u32::from(room));
         let step = u32::from(self.step(dimension));
-        // Behind the end of a ring comes 0; elsewhere there is no room for that.
+        // Behind the end of a ring comes position 0; without a ring no box fits there.
         let first = start.next_multiple_of(step).min(side) - start;
         let behind = (start + room) % side % step;
         (first <= room).then(|| [first as u16, (room - behind) as u16])
@@ -131,7 +132,8 @@ impl Steps {
 }
 
 /// Calls `visit` once with each submesh that has these sides and lies in a corner of this one, or
-/// where the steps let it begin closest to the corner. Does not call it if the sides do not fit.
+/// where the steps let it begin closest to the corner. Does not call `visit` if the sides do not
+/// fit.
 #[inline]
 pub(crate) fn for_each_corner(
     within: Submesh,

@@ -1,7 +1,7 @@
 //! The maximal free submeshes of a two-dimensional mesh: [`any_maximal`].
 //!
-//! For each pair of a bottom and a top row, the runs of the AND of the rows between are as wide as
-//! can be. A run is maximal if something busy stops it both below and above:
+//! For each pair of a bottom and a top row, the runs of the AND of these rows and those between are
+//! as wide as can be. A run is maximal if something busy stops it both below and above:
 //!
 //! ```text
 //!   row 3   . # . . . #        bottom 1, top 2: the AND of both rows has the runs a and b.
@@ -14,8 +14,9 @@
 //!
 //! A free submesh that meets a block has a row of that block. So its bottom row is not above the
 //! block's top row (`begins`), and its top row is not below the block's bottom row (`ends`); for
-//! several blocks the least and the largest of these hold. The further the bottom and the top are
-//! away from the blocks, the fewer of their columns are free. The search ends where none is:
+//! several blocks the least `begins` and the largest `ends` hold. The further the bottom and the
+//! top are away from the blocks, the fewer columns of the blocks are free. The search ends where
+//! none is free:
 //!
 //! ```text
 //!   top     ^  | from max(bottom, ends) upwards, until no column that meets the blocks is free
@@ -26,8 +27,8 @@
 //!   bottom  v  | from `begins` downwards, likewise
 //! ```
 //!
-//! Rows above which nothing ends, and below which nothing begins, are left out, so that few large
-//! blocks take little time.
+//! The search leaves out rows at which no submesh can begin or end, so that few large blocks take
+//! little time.
 
 use super::maximal::MEETING_MAX;
 use super::steps::{Rule, has_room};
@@ -58,14 +59,14 @@ impl Rows for Occupancy<'_> {
     }
 }
 
-/// What a submesh must meet.
+/// The rows and columns that a submesh must meet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Meeting<'a> {
-    /// It begins in this row or below.
+    /// The submesh begins in this row or below.
     pub(crate) begins: usize,
-    /// It ends in this row or above.
+    /// The submesh ends in this row or above.
     pub(crate) ends: usize,
-    /// It has a column of each of these, which are at least one.
+    /// The submesh has a column of each of these, of which there is at least one.
     pub(crate) columns: &'a [Submesh],
 }
 
@@ -140,7 +141,7 @@ fn any_free(
 
 /// Whether any maximal free submesh that meets these columns and rows is `wanted`; calls `wanted`
 /// for each, once, until it returns true, and `poll` in between. A row has `stride` words, at most
-/// `N`: with one the compiler keeps rows in registers.
+/// `N`: with one word the compiler keeps rows in registers.
 ///
 /// # Time complexity
 ///

@@ -13,21 +13,22 @@ use crate::word::{WORD_BITS, Word, bit, low_half};
 /// What makes a place good; the larger, the better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Value {
-    /// The neighbours of its base node, in all directions, that are busy or outside the grid.
+    /// The number of neighbours of its base node, in all directions, that are busy or outside the
+    /// grid.
     OfBase,
     /// Its boundary value: over all its nodes, the neighbours beyond it that are busy or outside
     /// the grid.
     OfBoundary,
 }
 
-/// The free box with these sides that has the largest value; of equal ones the one that starts at
-/// the smallest node number. It begins where the rule allows it. `scratch` has twice as many words
-/// as the occupancy.
+/// The free box with these sides that has the largest value. If several have it, the box that
+/// starts at the smallest node number. The box begins where the rule allows it. `scratch` has twice
+/// as many words as the occupancy.
 ///
 /// # Time complexity
 ///
-/// O(dimensions * log side * words) to find the places. Then O(dimensions) for each place, and for
-/// one whose boundary value may be the largest O(words of its sides).
+/// O(dimensions * log side * words) to find the places. Then O(dimensions) for each place, and
+/// O(words of its sides) for each place whose boundary value may be the largest.
 pub(crate) fn best(
     occupancy: &Occupancy<'_>,
     extents: &[u16],
@@ -59,7 +60,7 @@ pub(crate) fn best(
             Value::OfBase => busy_neighbours(occupancy, base, least),
             Value::OfBoundary => {
                 let arcs = arcs_of(grid, place);
-                // Where the place one further is free, nothing is busy on that side.
+                // If the place one position further is free, nothing is busy on that side.
                 let is_free = |dimension: usize, start: u16| {
                     let stride = layout.axis(dimension).stride;
                     let own = u32::from(arcs[dimension].start) * stride;
@@ -115,8 +116,8 @@ pub(crate) fn boundary(
 ) -> Option<u32> {
     let grid = occupancy.grid();
     let area = arcs::area(place);
-    // First all neighbours count, at the sides where some may be busy. Then the free neighbours are
-    // subtracted.
+    // First all neighbours count, at the sides where some may be busy. Then the function subtracts
+    // the free neighbours.
     let mut value = 0;
     let mut sides = heapless::Vec::<(u8, u16), { 2 * crate::grid::DIMENSIONS_MAX }>::new();
     for (dimension, &arc) in place.iter().enumerate() {

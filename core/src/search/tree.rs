@@ -25,9 +25,10 @@ pub(crate) enum Starts {
     Unwrapped,
 }
 
-/// The radices of a shape, the one for the highest dimension first: as they are named where
-/// coordinates are written the highest dimension first, else the last one named first. They are its
-/// extents above 1; with [`Orders::AsNamed`], where there are two dimensions, both.
+/// The radices of a shape, the radix for the highest dimension first. Where coordinates are written
+/// with the highest dimension first, this is the order in which the radices are named; elsewhere
+/// the last named radix comes first. The radices are the extents above 1; with [`Orders::AsNamed`],
+/// where there are two dimensions, both extents.
 pub(crate) fn radices(grid: &Grid, shape: Shape, orders: Orders) -> Tuple {
     let named = match orders {
         Orders::AsNamed => {
@@ -83,11 +84,10 @@ pub(crate) fn first_in_tree(
     None
 }
 
-/// The next order of the radices with other leftmost `exhausted` ones, around the circle of all
-/// distinct orders in lexicographic order. False when the circle ends, which it does at the `first`
-/// one.
+/// The next order of the radices whose leftmost `exhausted` radices are others, around the circle
+/// of all distinct orders in lexicographic order. False when the circle ends at the `first` order.
 fn next_around(order: &mut [u16], first: &[u16], exhausted: usize) -> bool {
-    // All with the same beginning follow each other, so the circle may end among them.
+    // Orders with the same beginning follow each other, so the circle may end among them.
     if order[..exhausted] == first[..exhausted] && *order < *first {
         return false;
     }
@@ -136,7 +136,7 @@ pub(crate) fn first_along(
         extents[dimension] = radix;
         draft.poll();
         let axis = layout.axis(dimension);
-        // With all nodes of a ring, every start is the same box.
+        // If the box has all nodes of a ring, every start gives the same box.
         let around = u32::from(radix) == axis.side;
         keep_least(axis, if around { 1 } else { axis.side }, bases, spare);
     }

@@ -11,9 +11,9 @@ use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::{Occupancy, PENDING_MAX};
 use crate::word::{LONG_WORDS, WORD_BITS};
 
-/// The most blocks that stay unmarked on this machine for [`UnmarkedBlocks::first_fit`]: as many as
-/// can be, but none on a two-dimensional mesh whose rows have one word. There the bitmap is as
-/// fast.
+/// The maximum number of blocks that stay unmarked on this machine for
+/// [`UnmarkedBlocks::first_fit`]. It is as large as can be, but 0 on a two-dimensional mesh whose
+/// rows have one word, since there the bitmap is as fast.
 pub(crate) fn unmarked_max(grid: &Grid) -> usize {
     if LONG_WORDS && grid.is_plane() && grid.side(0) > WORD_BITS as u16 {
         PENDING_MAX
@@ -22,7 +22,7 @@ pub(crate) fn unmarked_max(grid: &Grid) -> usize {
     }
 }
 
-/// The blocks, none of which is marked in the bitmap, where nothing else is busy.
+/// The held blocks, if no block is marked in the bitmap and nothing else is busy.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UnmarkedBlocks<'a> {
     blocks: &'a [Block],

@@ -33,8 +33,8 @@ pub struct HeapStorage {
 }
 
 impl HeapStorage {
-    /// As much as is needed, and for a controller a table of this many jobs, waiting and running
-    /// together. An allocator needs none.
+    /// Memory for these needs, and for a controller a table of this many jobs, waiting and running
+    /// together. An allocator needs no table.
     pub fn new(needs: Needs, jobs: usize) -> Self {
         HeapStorage {
             processors: Arrays {
@@ -71,7 +71,7 @@ impl HeapStorage {
     }
 
     /// Overwrites all numbers in the memory, for tests: nothing may depend on their first values.
-    /// Jobs and blocks are no numbers; those are left from the last use of the memory.
+    /// Jobs and blocks are not numbers; they stay as the last use of the memory left them.
     #[doc(hidden)]
     pub fn overwrite(&mut self, mut random: impl FnMut() -> u64) {
         let Processors {

@@ -6,7 +6,7 @@ use crate::pool::{BlockCell, Link};
 use crate::strategy::Workspace;
 use crate::word::Word;
 
-/// A type of which the memory has slices: numbers, cells of the pool of blocks, entries of the job
+/// A type of the slices in the memory: numbers, cells of the pool of blocks, entries of the job
 /// table.
 pub trait Element: Copy + sealed::Sealed {
     /// The value of an element that is not used yet.
@@ -98,7 +98,7 @@ impl Needs {
         })
     }
 
-    /// All but the blocks.
+    /// All slices except the blocks.
     fn words<'m>(
         &self,
         list: &'m mut [u64],

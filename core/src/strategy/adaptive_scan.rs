@@ -8,8 +8,8 @@
 //!
 //! # Differences from the paper
 //!
-//! Ding and Bhuyan skip bases by adaptive strides along the busy submeshes. Here the same base node
-//! is found in a bitmap, many processors at a time. The decisions are the same.
+//! Ding and Bhuyan skip bases by adaptive strides along the busy submeshes. Here a bitmap gives the
+//! same base node, many processors at a time. The decisions are the same.
 //!
 //! Their meshes are two-dimensional. On any other grid the extents are laid along dimensions 0, 1,
 //! .. as they are named, 1 in the others. Then comes every other distinct assignment of the
@@ -17,8 +17,9 @@
 //!
 //! # Complexity and memory
 //!
-//! Up to two searches of first fit (`first_fit.rs`); on any other grid one for each assignment that
-//! does not begin like one for which no node was left. Scratch as for first fit.
+//! Up to two searches of first fit (`first_fit.rs`); on any other grid one search for each
+//! assignment, except for assignments that begin like one for which no node was left. Scratch as
+//! for first fit.
 //!
 //! # Recognition
 //!

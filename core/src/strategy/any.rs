@@ -7,13 +7,13 @@ use crate::mesh::Submesh;
 use crate::needs::Needs;
 use crate::search::connected;
 
-/// Defines what the table says of each strategy: its facts, what it keeps ([`Kept`]), its demand
-/// and its search; and the macro `with_kept`, which evaluates an expression for what the strategy
-/// keeps, or another one if it keeps nothing.
+/// Defines, from the table, each strategy's facts, the data that it keeps ([`Kept`]), its demand
+/// and its search. Also defines the macro `with_kept`, which evaluates one expression with the kept
+/// data, or another expression if the strategy keeps nothing.
 macro_rules! strategies {
     (@new $kind:ident) => { Kept::Nothing };
     (@new $kind:ident $new:expr) => { Kept::$kind($new) };
-    // The search of a strategy, which gets what it keeps.
+    // The search of a strategy, which gets the data that the strategy keeps.
     (@search $kept:ident $kind:ident $search:ident [] ($($argument:tt)*)) => {
         $search($($argument)*)
     };
@@ -40,11 +40,11 @@ macro_rules! strategies {
             $($rest:tt)*
         }
     )* } )*) => {
-        /// What a strategy of this build keeps between decisions.
+        /// The data that a strategy of this build keeps between decisions.
         #[derive(Debug)]
         #[allow(clippy::large_enum_variant, reason = "there is one, and no heap to put it on")]
         enum Kept {
-            /// Nothing, as most.
+            /// No data. Most strategies keep none.
             Nothing,
             $($($(
                 #[cfg(feature = $feature)]
@@ -53,7 +53,7 @@ macro_rules! strategies {
         }
 
         impl Kept {
-            /// What the strategy of this kind keeps.
+            /// The data that the strategy of this kind keeps.
             #[allow(unused, reason = "few strategies keep something")]
             fn new(kind: StrategyKind, $grid: &Grid) -> Self {
                 match kind {
@@ -70,7 +70,7 @@ macro_rules! strategies {
             }
         }
 
-        /// What is known of a strategy of this build on this grid.
+        /// The facts about a strategy of this build on this grid.
         #[allow(unused_variables, reason = "most facts depend on neither")]
         fn facts_of(kind: StrategyKind, $grid: &Grid) -> Facts {
             #[allow(unused_imports, reason = "most facts are the default")]
@@ -94,7 +94,8 @@ macro_rules! strategies {
         }
 
         impl AnyStrategy<'_> {
-            /// The demand of a request, by the strategy, which knows no rules.
+            /// The demand of a request as the strategy computes it, without the rules of a
+            /// description.
             #[inline]
             #[allow(unused, reason = "most parameters do not matter")]
             fn chosen_demand(&self, $grid: &Grid, request: &Request) -> Result<u32, Refusal> {
@@ -117,8 +118,8 @@ macro_rules! strategies {
                 }
             }
 
-            /// The search of the strategy, which knows no rules: for one place, or for whatever
-            /// the strategy itself writes into the draft.
+            /// The search of the strategy, without the rules of a description: for one place, or
+            /// for the blocks that the strategy itself writes into the draft.
             // The board and the page in the browser have one copy.
             #[cfg_attr(any(target_os = "none", target_family = "wasm"), inline)]
             #[cfg_attr(not(any(target_os = "none", target_family = "wasm")), inline(always))]
@@ -190,8 +191,7 @@ impl<'m> AnyStrategy<'m> {
         let mut facts = facts_of(kind, grid);
         facts.list_capacity = workspace.list.len() as u32;
         let machine = workspace.machine();
-        // Searches that know few blocks look at two-dimensional meshes, and let slices begin
-        // anywhere.
+        // Searches among few blocks are for two-dimensional meshes, and let slices begin anywhere.
         let aligns = machine.is_some_and(|machine| !machine.is_unaligned());
         if aligns || !grid.is_plane() {
             facts.blocks_unmarked = 0;
@@ -218,7 +218,8 @@ impl<'m> AnyStrategy<'m> {
         self.workspace.machine()
     }
 
-    /// The most free processors that are connected, for a strategy whose jobs hold such.
+    /// The most free processors that are connected, for a strategy whose jobs hold connected
+    /// processors.
     pub(crate) fn most_connected(
         &mut self,
         occupancy: &Occupancy<'_>,
@@ -238,7 +239,7 @@ impl<'m> AnyStrategy<'m> {
     }
 
     /// Shows the candidates of the latest decision of a strategy that looks ahead, with their
-    /// scores, which are 0 if there was only one. For tests.
+    /// scores. The score of a single candidate is 0. For tests.
     #[cfg(feature = "least-expected-blocking")]
     #[doc(hidden)]
     pub fn latest_candidates(&self, show: &mut dyn FnMut(Candidate)) {
@@ -362,10 +363,10 @@ impl ServedStrategy for AnyStrategy<'_> {
 ///
 /// # Errors
 ///
-/// The first of these: `BadParameter`; `MachineTooLarge` if there are too few words;
-/// `StrategyNotBuilt`; `OtherMachine` if the workspace has the description of another machine;
-/// `MachineUnsuitable`; `StrategyMemory` if there are too few blocks, or the workspace is too
-/// small.
+/// The first of the following that applies: `BadParameter`; `MachineTooLarge` if there are too few
+/// words; `StrategyNotBuilt`; `OtherMachine` if the workspace has the description of another
+/// machine; `MachineUnsuitable`; `StrategyMemory` if there are too few blocks, or the workspace is
+/// too small.
 pub(crate) fn check(
     room: Room,
     workspace: &Workspace<'_>,

@@ -12,10 +12,10 @@
 //! first in row-major order. There is no rotation.
 //!
 //! The paper's meshes are two-dimensional. On any other grid (feature `any-grid`) the extents are
-//! laid along dimensions 0, 1, .. as they are named, 1 in the others. The neighbours are those in
-//! both directions of each dimension, around the ring where it wraps: on a ring of two, one
-//! processor is the neighbour in both. A place that spans a ring starts at 0 there. Ties go to the
-//! base node with the smallest number.
+//! laid along dimensions 0, 1, .. as they are named, 1 in the others. A node has a neighbour in
+//! both directions of each dimension, around the ring where it wraps. On a ring of two, one
+//! processor is the neighbour in both directions. A place that spans a ring starts at 0 there. Ties
+//! go to the base node with the smallest number.
 //!
 //! On a machine whose description aligns slices, only the places count at which a slice may begin.
 //!
@@ -88,7 +88,7 @@ use crate::search::steps::Rule;
 use crate::search::surroundings::Value;
 use crate::word::Word;
 
-/// The place whose base node has the most busy neighbours, the first of these.
+/// The place whose base node has the most busy neighbours; ties: the first.
 pub(super) struct BusyNeighbours;
 
 impl Best for BusyNeighbours {

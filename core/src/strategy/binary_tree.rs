@@ -7,28 +7,30 @@
 //! 3.1 (BT, and "Imbalance Tolerance": SBT and DBT), 3.2 (independent and dependent forms), 4.1.1
 //! (SCBT) and 5 (ratios).
 //!
-//! The mesh is halved across its longer side, a square into left and right, each half again, and so
-//! on down to single processors: a binary tree of rectangles. A strategy has a form, what a request
-//! for R processors takes:
+//! The mesh is halved across its longer side (a square into left and right), each half again, and
+//! so on down to single processors. This gives a binary tree of rectangles. A strategy has a form,
+//! which says what a request for R processors takes:
 //!
-//! - One: R free processors of a rectangle of A processors with A >= R > A / 2, the first in a
-//!   depth-first search in which at least R are free. They are taken column by column from the
-//!   left, where the I/O processors are: a wide front towards them uses all links to them.
-//! - Independent: a free rectangle for each power of two that R is the sum of, the largest first,
-//!   each the first in a search from the root; two of half the size for each that is not found.
+//! - One: R free processors of a rectangle of A processors with A >= R > A / 2. It is the first
+//!   such rectangle in a depth-first search in which at least R processors are free. The processors
+//!   are taken column by column from the left, where the I/O processors are: a wide front towards
+//!   the I/O processors uses all links to them.
+//! - Independent: a free rectangle for each power of two that R is the sum of, the largest first.
+//!   Each is the first in a search from the root. For each rectangle that is not found, two of half
+//!   the size are taken.
 //! - Dependent: the same, but the search for each further rectangle begins at the parent of the
-//!   latest one, so that its sibling comes first, then at the parent's parent, and so on up to the
-//!   root.
+//!   latest one, so that the latest one's sibling comes first. The search goes on at the parent's
+//!   parent, and so on up to the root.
 //! - First: the left half if it has R free processors, else all free processors of the left half
 //!   and the rest from the right half, and so on down.
 //!
-//! It also has an order, which half of a rectangle is searched first:
+//! A strategy also has an order, which says which half of a rectangle is searched first:
 //!
 //! - Left first: the left or lower half.
-//! - Tolerance: the half with the heavier load, the fewer free processors, if the request fits
-//!   there and the numbers of free processors of the halves then differ by no more than the
-//!   tolerance; otherwise the other half.
-//! - Ratio: the same with a tolerance for each rectangle, the ratio times the number of its
+//! - Tolerance: the half with the heavier load (fewer free processors), if the request fits there
+//!   and the halves' numbers of free processors then differ by at most the tolerance; otherwise the
+//!   other half.
+//! - Ratio: the same with a tolerance for each rectangle: the ratio times the number of its
 //!   processors. So large rectangles are kept in balance no more strictly than small ones.
 //!
 //! | | one | independent | dependent | first |
@@ -46,15 +48,15 @@
 //!
 //! # Differences from the paper
 //!
-//! - The tree is not stored. Which rectangles are in it follows from the sides of the mesh, and how
-//!   many of their processors are free is counted in the occupancy, so faulty processors need
-//!   nothing special.
-//! - The paper says left, not whether lower or upper comes first. Here lower comes first.
+//! - The tree is not stored. Its rectangles follow from the sides of the mesh, and their free
+//!   processors are counted in the occupancy. So faulty processors need no special treatment.
+//! - The paper says that left comes first, but not whether lower or upper does. Here lower comes
+//!   first.
 //! - Tolerance and ratio: the first half is only where the search begins. If it finds nothing
 //!   there, it goes on in the other half, as the paper's backtracking does. Halves with equally
 //!   many free processors are searched left or lower first. The paper has ratios from 1/16 to 1/2
-//!   and does not say what they are ratios of; here it is the rectangle that is halved. A ratio is
-//!   a number of millionths, so that nothing is rounded.
+//!   and does not say what they are ratios of; here they are ratios of the rectangle that is
+//!   halved. A ratio is a number of millionths, so that nothing is rounded.
 //! - Independent and dependent: the paper takes the technique from the multiple buddy strategy and
 //!   does not say what happens when no rectangle is found; that strategy halves the request.
 //! - First: the paper walks down for each binary digit of the request. The walk for a digit takes
@@ -68,21 +70,22 @@
 //! - One: O(log N) rectangles if halves are not too fragmented, all 2 N - 1 at most, each counted
 //!   in O(h * ceil(w / b)), and O(h * ceil(w / b) + w) to select. Scratch: as many words as the
 //!   occupancy.
-//! - Independent and dependent: the free rectangles of each size of which one is missing are found
-//!   once, in O(H * ceil(W / b)) and O(log N) for each word of their bases. Then a search goes down
-//!   to the next one without turning back, in O(log N) steps; they look at O(H * ceil(W / b)) words
-//!   together, at few if halves are searched left first, as the search begins beside the latest
-//!   rectangle of the size. Scratch: twice as many words as the occupancy.
+//! - Independent and dependent: for each size of which a rectangle is wanted, the free rectangles
+//!   are found once, in O(H * ceil(W / b)) and O(log N) for each word of their bases. Then each
+//!   search goes down to the next rectangle without turning back, in O(log N) steps. All searches
+//!   together look at O(H * ceil(W / b)) words; at few if halves are searched left first, as the
+//!   search begins beside the latest rectangle of the size. Scratch: twice as many words as the
+//!   occupancy.
 //! - First: O(log N) rectangles, each counted and selected in O(h * ceil(w / b)). Scratch: as many
 //!   words as the occupancy.
 //!
 //! # Recognition
 //!
 //! - One: not complete, since processors that are free in different rectangles are not put
-//!   together. A job holds exactly as many as it asks for, but what is left of its rectangle serves
-//!   only smaller requests. SBT and DBT grant exactly the requests which BT grants in the same
-//!   state, whatever the tolerance. Drawback: the external fragmentation of BT is higher than with
-//!   a tolerance.
+//!   together. A job holds exactly as many processors as it asks for, but the rest of its rectangle
+//!   serves only smaller requests. SBT and DBT grant exactly the requests which BT grants in the
+//!   same state, whatever the tolerance. Drawback: the external fragmentation of BT is higher than
+//!   with a tolerance.
 //! - The others are complete: they fail only if too few processors are free.
 //!   - Independent: the rectangles of a job may lie far from each other, and then their messages
 //!     meet those of other jobs.
@@ -94,9 +97,9 @@
 //!
 //! # Examples
 //!
-//! BT, jobs of 5 (A) and 3 (B) processors. A takes a column and one more of the left half; of the
-//! four squares the third is the first with 3 free ones. A request for 8 processors is refused
-//! although 8 are free: neither half has as many.
+//! BT, jobs of 5 (A) and 3 (B) processors. A takes a column and one more processor of the left
+//! half. The third of the four squares is the first with 3 free processors. A request for 8
+//! processors is refused although 8 are free: neither half has 8.
 //!
 //! ```text
 //!   y                   4x4
@@ -235,7 +238,7 @@ use super::{Draft, Request, Site, Workspace};
 use crate::search::halved_mesh::HalvedMesh;
 pub(super) use crate::search::halved_mesh::{NextPart, Order};
 
-/// What a request takes.
+/// The form: what a request takes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// Processors of one rectangle.

@@ -10,10 +10,11 @@
 //!
 //! Li and Cheng keep a list of free blocks for each size, and merge free blocks whenever possible.
 //! So a free block is an aligned square that is free while the square of twice its side around it
-//! is not. Therefore the lists follow from the occupancy, and faulty processors need nothing
-//! special. A request takes the smallest sufficient block, and among several the one with the first
-//! base node in row-major order. If the block is larger than needed, its lower left part is taken.
-//! Squares have no orientation, so [`Flags::FIXED_ORIENTATION`](crate::Flags) makes no difference.
+//! is not. Therefore the lists follow from the occupancy, and faulty processors need no special
+//! treatment. A request takes the smallest sufficient block, and among several the one with the
+//! first base node in row-major order. If the block is larger than needed, its lower left part is
+//! taken. Squares have no orientation, so [`Flags::FIXED_ORIENTATION`](crate::Flags) makes no
+//! difference.
 //!
 //! # Complexity and memory
 //!
@@ -82,7 +83,7 @@ pub(super) fn square(request: &Request, grid: &Grid) -> Result<u32, Refusal> {
     side.map(|side| side * side).ok_or(Refusal::NeverFits)
 }
 
-/// The lower left part of the smallest free block that is large enough, the first of these.
+/// The lower left part of the smallest free block that is large enough; ties: the first.
 pub(super) fn place(
     site: &Site<'_>,
     workspace: &mut Workspace<'_>,
@@ -112,8 +113,8 @@ pub(super) fn place(
     found
 }
 
-/// The first of the smallest sufficient blocks, while few blocks are busy in a mesh of side `mesh`:
-/// its lower left part of side `wanted`.
+/// The lower left part, of side `wanted`, of the first of the smallest sufficient blocks, while few
+/// blocks are busy in a mesh of side `mesh`.
 ///
 /// A free block is the whole mesh, or one of the four quarters of a square of which another quarter
 /// is not free. So it lies beside an aligned square of its own side around a busy block. The busy

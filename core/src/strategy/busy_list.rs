@@ -12,29 +12,29 @@
 //! # Differences from the paper
 //!
 //! - Sharma and Pradhan generate candidates at the sides of allocated submeshes and in the corners
-//!   of the mesh. Here every free place is a candidate. The restriction never binds, since a place
-//!   that touches nothing can slide until it does without losing contact.
+//!   of the mesh. Here every free place is a candidate. The restriction makes no difference: a
+//!   place that touches nothing can slide until it touches something, and loses no contact.
 //! - Ties go to the first base node in row-major order. `b x a` is considered only if no `a x b` is
 //!   free. Comparing both orientations is better, but does not give the published curves.
 //! - Their meshes are two-dimensional. On any other grid (feature `any-grid`) a node has a
 //!   neighbour in both directions of each dimension, around the ring where it wraps: two processors
 //!   that are neighbours in both directions count twice. A place that spans a ring starts at 0 and
-//!   touches nothing there. The extents are laid as they are named; if no such place is free, in
-//!   every other distinct order, ones included, in ascending lexicographic order. Ties go to the
-//!   base node with the smallest number.
+//!   touches nothing there. The extents are laid as they are named; if no such place is free, they
+//!   are laid in every other distinct order, ones included, in ascending lexicographic order. Ties
+//!   go to the base node with the smallest number.
 //!
 //! On a machine whose description aligns slices, only the places count at which a slice may begin.
 //!
 //! # Complexity and memory
 //!
-//! O(H * ceil(W / word) * (log a + log b)) to find the free places, and O(b + ceil(a / word))
-//! for each whose boundary value can be larger than the best so far. Nothing is busy between two
-//! free places side by side or one above the other. So the free places around a place show which of
-//! its sides touch anything, for a word of places at once (`search/busy_sides.rs`).
+//! O(H * ceil(W / word) * (log a + log b)) to find the free places, and O(b + ceil(a / word)) for
+//! each free place whose boundary value can be larger than the best so far. Nothing is busy between
+//! two free places side by side or one above the other. So the free places around a place show
+//! which of its sides touch anything, for a word of places at once (`search/busy_sides.rs`).
 //!
 //! On any other grid of N processors O(N / word * log area) for each order, O(dimensions) for each
-//! free place, and O(words of its sides) for each whose boundary value can be larger than the best
-//! so far.
+//! free place, and O(words of its sides) for each place whose boundary value can be larger than the
+//! best so far.
 //!
 //! A release takes nothing. Scratch: as many words as the occupancy, on any other grid twice as
 //! many.
@@ -98,7 +98,7 @@ use crate::search::steps::Rule;
 use crate::search::surroundings::Value;
 use crate::word::{Column, Span, WORD_BITS, Word, low_half};
 
-/// The place with the largest boundary value, the first of these.
+/// The place with the largest boundary value; ties: the first.
 pub(super) struct Boundary;
 
 impl Best for Boundary {
@@ -148,8 +148,8 @@ impl Best for Boundary {
     }
 }
 
-/// The boundary value of a free submesh. The bits at its base say whether it touches anything at
-/// the left, at the right, below and above.
+/// The boundary value of a free submesh. The bits at its base say whether the submesh touches
+/// anything at the left, at the right, below and above.
 // A function of its own, so that the loop over the places has the registers.
 #[inline(never)]
 fn boundary_value_in_rows(

@@ -10,16 +10,16 @@
 //!
 //! Switches join a face of any cube to the opposite face of any other one, processor by processor.
 //! So the cubes of a slice need not be neighbours. A side s of a slice takes s div b whole cubes of
-//! side b, and s mod b processors of one more. The parts of a slice in which the same sides are cut
-//! take the same processors of their cubes. All parts begin at the same *offset* within their
-//! cubes, so that the links meet: 0 or b - s mod b along a side that is cut and has whole cubes,
-//! anything along a side shorter than a cube.
+//! side b, and s mod b processors of a further cube. The parts of a slice in which the same sides
+//! are cut take the same processors of their cubes. All parts begin at the same *offset* within
+//! their cubes, so that the links meet: 0 or b - s mod b along a side that is cut and has whole
+//! cubes, anything along a side shorter than a cube.
 //!
 //! The sides are laid along the dimensions in every order, in ascending lexicographic order. The
-//! first for which there is a place is taken, of its offsets the one whose cubes have the fewest
-//! free processors left; ties by order, x fastest. Each part takes the cubes with the fewest free
-//! processors first, ties by number. A job holds a block for each part, in the order of the sets of
-//! sides that are cut ([`Slice`](crate::Slice)).
+//! first order that has a place is taken. Among its offsets, the one whose cubes have the fewest
+//! free processors left is taken; ties by order, x fastest. Each part takes the cubes with the
+//! fewest free processors first, ties by number. A job holds a block for each part, in the order of
+//! the sets of sides that are cut ([`Slice`](crate::Slice)).
 //!
 //! Where the description aligns slices, a part that is cut begins at multiples of its alignment.
 //! With the sides of a cube these are multiples of the part's own sides: the cubes are divided into
@@ -31,16 +31,16 @@
 //!
 //! # Differences from the papers
 //!
-//! The simulator of RFold lets the parts of a slice have different offsets, though their links do
-//! not meet then, and takes cubes in the order of their numbers.
+//! The simulator of RFold lets the parts of a slice have different offsets, although their links do
+//! not meet then. It takes cubes in the order of their numbers.
 //!
 //! # Complexity and memory
 //!
 //! The machine is read once, O(words + processors / side of a cube), and the cubes are sorted by
 //! their free processors. Then each offset of each order takes O(cubes) for each part. A cube of up
 //! to 64 processors is one word, which is compared with a part at once. An order that needs more
-//! free cubes than there are is not tried. A release takes nothing. A list with a bit for each
-//! processor and two numbers for each cube.
+//! free cubes than there are is not tried. A release takes nothing. Memory: a list with a bit for
+//! each processor and two numbers for each cube.
 //!
 //! # Recognition
 //!
@@ -88,7 +88,8 @@ use crate::machine::{
 use crate::occupancy::Occupancy;
 use crate::word::{WORD_BITS, bits_from, ones};
 
-/// The demand: the request, if one of its slices needs no more cubes than there are.
+/// The demand: all processors of the request, if one of its slices needs no more cubes than there
+/// are.
 pub(super) fn slice(
     request: &Request,
     grid: &Grid,
@@ -140,12 +141,12 @@ struct Search<'a> {
     cells: usize,
     /// A bit for each processor of each cube, set if it is free.
     free: &'a mut [u64],
-    /// The cubes by their number of free processors, each this number and, in the low half, its
-    /// own.
+    /// The cubes in the order of their numbers of free processors. An entry has the number of free
+    /// processors in the high half and the cube's own number in the low half.
     order: &'a mut [u64],
-    /// In which search a cube was last taken.
+    /// The number of the search in which a cube was last taken.
     taken: &'a mut [u64],
-    /// The number of the search.
+    /// The number of the present search.
     number: u64,
     /// The bits of a part.
     pattern: &'a mut [u64],
@@ -183,8 +184,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The offset at which a slice of these sides leaves the fewest free processors in its cubes,
-    /// the first of these. `None` if it fits nowhere. Cut parts begin at multiples of the steps
+    /// The offset at which a slice of these sides leaves the fewest free processors in its cubes;
+    /// ties: the first. `None` if the slice fits nowhere. Cut parts begin at multiples of the steps
     /// within their cubes, or of their own side where that is smaller.
     fn best_offset(
         &mut self,
@@ -192,7 +193,7 @@ impl<'a> Search<'a> {
         steps: &Extents,
         draft: &mut Draft<'_, '_>,
     ) -> Option<Extents> {
-        // Each part needs cubes with as many free processors.
+        // Each part needs cubes with at least as many free processors as it has.
         for part in parts(sides, self.cube) {
             let enough = |&entry: &u64| (entry >> 32) as u32 >= volume(&part.extents);
             let from = self.order.partition_point(|entry| !enough(entry));

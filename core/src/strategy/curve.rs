@@ -14,15 +14,16 @@
 //! in bin packing ([`CurveFit`](crate::CurveFit)): by first fit, by best fit, or so that the sum of
 //! squares of the numbers of intervals of each length becomes least. If no interval is long enough,
 //! the request takes the n free processors that span the least part of the line. With
-//! `curve:smallest-range` it always takes these, as Slurm does by default on a torus.
+//! `curve:smallest-range` the request always takes such processors, as Slurm does by default on a
+//! torus.
 //!
 //! On any grid but a two-dimensional mesh the line is the Hilbert curve through the smallest cube
 //! around it whose side is a power of two (J. Skilling, "Programming the Hilbert curve", 2004);
 //! places outside the grid are skipped. With `curve:hilbert-first-fit`, `curve:hilbert-best-fit`
-//! and so on it is so on every mesh ([`CurveLine`](crate::CurveLine)). Then neighbours on the line
-//! may lie apart, but on average jobs lie closer together: on a log of a 16 x 8 mesh the processors
-//! of a job are 2.26 hops apart under `curve:hilbert-best-fit`, 2.97 under `curve:best-fit`
-//! (`tests/tests/it/reference_log.rs`).
+//! and so on the line is this curve on every mesh ([`CurveLine`](crate::CurveLine)). Then
+//! neighbours on the line may lie apart, but on average jobs lie closer together: on a log of a 16
+//! x 8 mesh the processors of a job are 2.26 hops apart under `curve:hilbert-best-fit`, 2.97 under
+//! `curve:best-fit` (`tests/tests/it/reference_log.rs`).
 //!
 //! # Differences from the paper
 //!
@@ -32,22 +33,22 @@
 //! # Complexity and memory
 //!
 //! The free processors are brought into the order of the Hilbert curve by squares of 8 x 8. A
-//! square that is all busy or all free is dealt with as a whole. This takes O(words log N) and a
-//! step for each free processor of N. Then each free interval takes O(1), or O(sqrt(N)) for the sum
-//! of squares. On any other grid every place that the walk looks at takes O(log N) instead; of a
-//! cube of places outside the grid it looks at one. A release takes nothing. Scratch: as many words
-//! as the occupancy, or 2 sqrt(2 N) for the sum of squares where that is more.
+//! square that is all busy or all free is handled as a whole. This takes O(words log N) and a step
+//! for each free processor of N. Then each free interval takes O(1), or O(sqrt(N)) for the sum of
+//! squares. On any other grid every place that the walk looks at takes O(log N) instead. In a cube
+//! of places outside the grid the walk looks at one place. A release takes nothing. Scratch: as
+//! many words as the occupancy, or 2 sqrt(2 N) for the sum of squares where that is more.
 //!
 //! # Recognition
 //!
-//! Complete: it fails only if fewer than n processors are free. Drawback: neighbours in the mesh
-//! may be far from each other on the line.
+//! Complete: a request fails only if fewer than n processors are free. Drawback: neighbours in the
+//! mesh may be far from each other on the line.
 //!
 //! # Example
 //!
 //! With faults at # the free intervals have 2, 2, 5 and 4 processors. A job of 4 (A) takes the last
-//! of them by best fit. Then no interval has 6 processors for B, and the least span is that from
-//! place 3 to place 9.
+//! interval by best fit. Then no interval has 6 processors for B, and the least span is from place
+//! 3 to place 9.
 //!
 //! ```text
 //!   y

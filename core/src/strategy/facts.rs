@@ -1,4 +1,4 @@
-//! What is known of a strategy before it decides: [`Facts`].
+//! The facts about a strategy that are known before it decides: [`Facts`].
 
 use super::kind::Contiguity;
 use crate::grid::{Block, Grid};
@@ -12,7 +12,7 @@ use crate::search::shapes::along_longer;
 /// The flags of requests that need more than free processors.
 pub(super) const RULED: Flags = Flags::CHIPS.union(Flags::ALL_RINGS);
 
-/// What schedulers and the allocator know of a strategy. The default suits a strategy that gives
+/// What schedulers and the allocator know about a strategy. The default suits a strategy that gives
 /// one block to a request.
 ///
 /// ```
@@ -22,31 +22,31 @@ pub(super) const RULED: Flags = Flags::CHIPS.union(Flags::ALL_RINGS);
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
-    /// What an allocation holds. It says how many processors must be free for an attempt to be
-    /// valid ([`Contiguity::requested`]).
+    /// What an allocation holds. It determines how many processors must be free for an attempt to
+    /// be valid ([`Contiguity::requested`]).
     pub holds: Contiguity,
     /// Whether a place is found whenever as many processors are free as the request demands,
-    /// wherever they are. Then schedulers reserve a number of processors, else what the strategy
-    /// finds.
+    /// wherever they are. If so, schedulers reserve a number of processors, else the blocks that
+    /// the strategy finds.
     pub takes_any: bool,
     /// Whether the strategy remembers the requests that arrive, refused ones too
     /// ([`Strategy::arrived`](super::Strategy::arrived)).
     pub looks_ahead: bool,
-    /// For which free submeshes of a two-dimensional mesh it surely finds a place. A submesh that
-    /// is kept free then guarantees a place.
+    /// The free submeshes of a two-dimensional mesh with which the strategy surely finds a place.
+    /// Such a submesh, if it is kept free, guarantees a place.
     pub recognizes: Recognizes,
-    /// What has to stay free so that a place is found again.
+    /// The part of the machine that has to stay free so that a place is found again.
     pub finds_again: FindsAgain,
     /// The most busy blocks with which [`Strategy::propose`](super::Strategy::propose) does not
     /// read the bitmap of the machine's occupancy: 0 if it always reads it, `usize::MAX` if it
-    /// never does. Unless it is 0, blocks are marked in the bitmap later.
+    /// never does. Unless it is 0, blocks are marked in the bitmap later than they are taken.
     pub blocks_unmarked: usize,
-    /// The entries for which its list has room.
+    /// The number of entries that the strategy's list has room for.
     pub list_capacity: u32,
 }
 
 impl Facts {
-    /// The default for a strategy whose allocations hold this.
+    /// The default facts of a strategy whose allocations hold this.
     pub(super) const fn of(holds: Contiguity) -> Facts {
         Facts {
             holds,
@@ -70,7 +70,7 @@ impl Default for Facts {
 /// request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recognizes {
-    /// None.
+    /// No submesh guarantees a place.
     Nothing,
     /// Submeshes of the requested sides.
     AsNamed,
@@ -102,22 +102,22 @@ impl Recognizes {
     }
 }
 
-/// What has to stay free so that a strategy finds a place again, whatever else becomes busy until
-/// then.
+/// The part of the machine that has to stay free so that a strategy finds a place again, whatever
+/// else becomes busy until then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FindsAgain {
     /// The place alone. The strategy is monotone: if it finds a place in an occupancy, it also
     /// finds one wherever more processors are free.
     Monotone,
-    /// The place. Where more is free, another one may be looked for in vain.
+    /// The place. If more processors are free, the strategy may look for another place in vain.
     AtItsPlace,
-    /// The place, and in a two-dimensional mesh all from the first free processor, in row-major
-    /// order, on: the search begins there.
+    /// The place; in a two-dimensional mesh also everything from the first free processor on, in
+    /// row-major order: the search begins at that processor.
     FromFirstFree,
 }
 
 impl FindsAgain {
-    /// What has to stay free: a block around the place that was found in this supposed occupancy.
+    /// The block that has to stay free around the place that was found in this supposed occupancy.
     pub(crate) fn kept_free(self, supposed: &Occupancy<'_>, place: Block) -> Block {
         let first = match self {
             FindsAgain::FromFirstFree => first_free(supposed, &mut 0),

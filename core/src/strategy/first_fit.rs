@@ -7,18 +7,18 @@
 //!
 //! # Differences from the paper
 //!
-//! Zhu builds a coverage array and a reject array for each busy submesh. Here the same base node is
-//! found in a bitmap, many processors at a time. The decisions are the same.
+//! Zhu builds a coverage array and a reject array for each busy submesh. Here a bitmap gives the
+//! same base node, many processors at a time. The decisions are the same.
 //!
 //! Zhu's meshes are two-dimensional. On any other grid the extents are laid along dimensions 0, 1,
 //! .. as they are named, 1 in the others, and the place is the free box that starts at the smallest
-//! node number; where a dimension wraps it may start anywhere.
+//! node number. Along a dimension that wraps, the box may start anywhere.
 //!
 //! # Complexity and memory
 //!
 //! A search for `a x b` takes O(H * ceil(W / word) * log a) in ordinary occupancies, whatever `b`
 //! is, and O(H * ceil(W / word) * (log a + b)) in the worst case, when every window of `b` rows
-//! fails in its lowest one (`b * log a` in place of the sum on hosts); on any other grid of N
+//! fails in its lowest row (`b * log a` in place of the sum on hosts); on any other grid of N
 //! processors O(N / word * log area). On hosts, where a row has more than two words, bounds of the
 //! free runs of each row are kept, so that full rows are not read again (`search/columns.rs`); a
 //! release of `a x b` raises them in O(b) where little is free. Else a release takes nothing.
@@ -31,8 +31,8 @@
 //! # Examples
 //!
 //! Kim and Yoon 1995, section III.2: in the situation of their Fig. 2 a first-fit policy puts the
-//! request (3, 2) at `<0, 0>`, into the largest free submesh, although a smaller one would do. And
-//! the drawing in `adaptive_scan.rs`.
+//! request (3, 2) at `<0, 0>`, into the largest free submesh, although a smaller one would do.
+//! `adaptive_scan.rs` has another example in its drawing.
 //!
 //! ```
 //! # use meshalloc::*;

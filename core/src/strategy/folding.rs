@@ -5,17 +5,17 @@
 //! S. Chen and others, "Toward Co-adapting Machine Learning Job Shape and Cluster Topology",
 //! arXiv:2510.03891 (RFold), 2025.
 //!
-//! A collective operation along a side of s processors needs a line or a ring of s neighbours, and
-//! not a straight one. A side *folds* along the dimensions in which the request has no other side,
-//! into a box of s processors with at least two sides longer than 1. Every such box has a line of s
-//! neighbours, and a ring if s is even. A request with one side folds into boxes of two or three
-//! dimensions, one with two sides into boxes of three dimensions in which one of its sides stays
-//! whole.
+//! A collective operation along a side of s processors needs a line or a ring of s neighbours,
+//! which need not be straight. A side *folds* along the dimensions in which the request has no
+//! other side, into a box of s processors with at least two sides longer than 1. Every such box has
+//! a line of s neighbours, and a ring if s is even. A request with one side folds into boxes of two
+//! or three dimensions, one with two sides into boxes of three dimensions in which one of its sides
+//! stays whole.
 //!
 //! The boxes and the request itself are tried by the longest side, then by the sum of the sides,
-//! then in lexicographic order; each as adaptive scan would try it, the boxes with their sides in
-//! ascending order. The first that has a place is taken. The order of the ranks is that of
-//! [`Slice::ranks`](crate::Slice::ranks).
+//! then in lexicographic order. Each is tried as adaptive scan would try it, the boxes with their
+//! sides in ascending order. The first one that has a place is taken. The order of the ranks is
+//! given by [`Slice::ranks`](crate::Slice::ranks).
 //!
 //! # Differences from the paper
 //!
@@ -65,7 +65,7 @@ use crate::machine::{Description, Layouts, SliceRule};
 use crate::search::columns::Scratch;
 use crate::search::shapes::Folded;
 
-/// The demand: the request, if one of its folds fits.
+/// The demand: all processors of the request, if one of its folds fits.
 pub(super) fn folded(
     request: &Request,
     grid: &Grid,

@@ -20,10 +20,10 @@
 //!
 //! # Recognition
 //!
-//! Not complete: a free submesh between two strides is missed, and so is any that must be rotated.
-//! When more processors are free, the first free node and so the frames may be others. So a request
-//! may fail although the strategy found a place before. Schedulers that reserve keep everything
-//! free between the frame and the first free node.
+//! Not complete: the strategy misses a free submesh between two strides, and one that would have to
+//! be rotated. When more processors are free, the first free node and so the frames may be others.
+//! So a request may fail although the strategy found a place before. Schedulers that reserve keep
+//! everything free between the frame and the first free node.
 //!
 //! ```text
 //!   y

@@ -12,33 +12,36 @@
 //!
 //! A request for a x b processors gets a free a x b, or a free b x a. If there is none, but a * b
 //! processors are free, it gets the largest free submesh whose sides do not exceed a x b. Then it
-//! gets again and again the largest whose sides do not exceed those of the part before, and which
-//! has no more processors than are missing. 1 x 1 always exists.
+//! gets again and again the largest submesh whose sides do not exceed those of the part before, and
+//! which has no more processors than are missing. A 1 x 1 always exists.
 //!
-//! The following is the choice of this project. Sides may be compared turned, unless the request
-//! forbids rotation. The largest submesh is that of the most processors; of several the most square
-//! one, whose sides differ least; then one whose longer side lies along the longer side of the
-//! request (along x if that is a square); then the first in row-major order of the base nodes. A
-//! request whose sides exceed those of the mesh is divided like any other. A job of fewer
-//! processors than its sides have holds all a * b of them, as with the contiguous strategies.
+//! The following rules are the choice of this project. Sides may be compared turned, unless the
+//! request forbids rotation. The largest submesh is the one with the most processors. Ties go to
+//! the most square one, whose sides differ least; then to one whose longer side lies along the
+//! longer side of the request (along x if the request is a square); then to the first in row-major
+//! order of the base nodes. A request whose sides exceed those of the mesh is divided like any
+//! other. A job of fewer processors than its sides have holds all a * b of them, as with the
+//! contiguous strategies.
 //!
-//! The paper keeps a list of the busy submeshes. Here the free ones are found in the occupancy.
+//! The paper keeps a list of the busy submeshes. Here the free submeshes are found in the
+//! occupancy.
 //!
 //! # Complexity and memory
 //!
-//! O(words * shorter limit) for each part: for each height up to that of the part before the widest
-//! free submesh is found. A release takes nothing. Scratch: twice as many words as the occupancy.
+//! O(words * shorter limit) for each part: a part is found by the widest free submesh of each
+//! height up to that of the part before. A release takes nothing. Scratch: twice as many words as
+//! the occupancy.
 //!
 //! # Recognition
 //!
-//! Complete: it fails only if fewer than a * b processors are free. No fragmentation of either
-//! kind. The parts may lie far apart.
+//! Complete: a request fails only if fewer than a * b processors are free. No fragmentation of
+//! either kind. The parts may lie far apart.
 //!
 //! # Example
 //!
 //! A request for 4 x 3 processors on a 6 x 4 mesh, # busy. The largest free submesh inside it is 3
 //! x 3 (a). Then 1 x 2 and 2 x 1 have two processors; the request lies along x, so 2 x 1 (b) is
-//! taken. One processor is missing, the first free one (c).
+//! taken. The missing processor is the first free one (c).
 //!
 //! ```text
 //!   y
@@ -77,7 +80,7 @@ use crate::search::rectangles::first_fit;
 use crate::search::staircase::{Growing, Staircase};
 use crate::word::Word;
 
-/// The largest free submesh within these limits: its sides.
+/// The sides of the largest free submesh within these limits.
 fn largest(
     occupancy: &Occupancy<'_>,
     within: Sides,
@@ -115,7 +118,7 @@ fn largest(
     best.map(|(_, sides)| sides)
 }
 
-/// Takes the largest free submeshes, none larger than the one before.
+/// Takes the largest free submeshes, none larger than the submesh before.
 pub(super) fn propose(
     site: &Site<'_>,
     workspace: &mut Workspace<'_>,

@@ -1,4 +1,4 @@
-//! What the few strategies that remember something keep between decisions: [`Keeps`].
+//! The data that some strategies keep between decisions: [`Keeps`].
 
 use super::{OccupancyEvent, Workspace};
 #[cfg(feature = "restore")]
@@ -7,7 +7,7 @@ use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::search::columns;
 
-/// What a strategy keeps between decisions. The methods are those of
+/// The data that a strategy keeps between decisions. The methods are those of
 /// [`Strategy`](super::Strategy), with the memory of the strategy.
 pub(super) trait Keeps {
     fn arrived(&mut self, _workspace: &mut Workspace<'_>, _request: &Request) {}
@@ -65,5 +65,5 @@ impl Keeps for Bounds {
     }
 }
 
-/// Searches that are known to find nothing.
+/// The searches that are known to find nothing.
 impl Keeps for crate::search::failed_searches::FailedSearches {}

@@ -59,7 +59,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// The machines it serves.
+            /// The machines that the strategy serves.
             pub const fn serves(self) -> Serves {
                 match self {
                     $($(StrategyKind::$kind { $($($served,)+)? .. } => {
@@ -68,8 +68,8 @@ macro_rules! kinds {
                 }
             }
 
-            /// The memory it needs in addition to the occupancy; nothing if it is not in this
-            /// build.
+            /// The memory that the strategy needs in addition to the occupancy; nothing if the
+            /// strategy is not in this build.
             pub(super) const fn memory(self) -> StrategyMemory {
                 match self {
                     _ if !self.is_built() => StrategyMemory::Nothing,
@@ -79,7 +79,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// How it lays the shape of a request.
+            /// How the strategy lays the shape of a request.
             #[allow(unused_variables, reason = "only some of the parameters matter")]
             pub(crate) const fn lays(self) -> SliceRule {
                 match self {
@@ -96,8 +96,9 @@ macro_rules! kinds {
                 }
             }
 
-            /// Whether its parameters are in their ranges: whether its text is that of a strategy.
-            /// No controller serves another one ([`ConfigureError::BadParameter`]).
+            /// Whether the parameters are in their ranges, so that the text of the kind names a
+            /// strategy. No controller serves a strategy with other parameters
+            /// ([`ConfigureError::BadParameter`]).
             ///
             /// ```
             /// use meshalloc::StrategyKind::LeastExpectedBlocking;
@@ -114,7 +115,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// Whether its parameters are the defaults.
+            /// Whether the parameters are the defaults.
             fn is_default(self) -> bool {
                 match self {
                     $($(StrategyKind::$kind $({ $($field),+ })? => {
@@ -145,8 +146,8 @@ macro_rules! kinds {
                 }
             }
 
-            /// The form in which the parameters are written, and the number in it, 0 if it has
-            /// none. `None` for the default parameters.
+            /// The form in which the parameters are written, and the number in the form (0 if the
+            /// form has no number). `None` for the default parameters.
             pub(super) fn form(self) -> Option<(&'static StrategyForm, u64)> {
                 #[allow(unused_variables, reason = "used by forms with a number")]
                 let $value = 0;
@@ -196,9 +197,9 @@ impl StrategyKind {
 }
 
 impl StrategyKind {
-    /// Whether the strategy serves the machine of a description: a machine that it
-    /// [serves](StrategyKind::serves), on which slices may begin anywhere unless the strategy looks
-    /// only at the places at which they may.
+    /// Whether the strategy serves the machine of a description. The strategy must
+    /// [serve](StrategyKind::serves) the machine. In addition, slices must be allowed to begin
+    /// anywhere, or the strategy must look only at the places where they may begin.
     pub const fn serves_described(self, machine: &Description) -> bool {
         let serves = match self.serves() {
             Serves::Cubes => machine.cube_extents().is_some(),
@@ -208,7 +209,7 @@ impl StrategyKind {
         serves && (machine.is_unaligned() || self.aligns())
     }
 
-    /// Whether its slices begin at multiples that a description demands.
+    /// Whether the strategy's slices begin at the multiples that a description demands.
     const fn aligns(self) -> bool {
         matches!(
             self,
@@ -255,12 +256,13 @@ pub struct StrategyInfo {
     pub forms: &'static [StrategyForm],
     /// Author, year, title and venue.
     pub source: &'static str,
-    /// Whether it recognises completely: with its default parameters it grants every request for
+    /// Whether the strategy is complete: with its default parameters it grants every request for
     /// which a place exists.
     pub complete: bool,
     /// What a job holds.
     pub holds: Contiguity,
-    /// The cargo feature that its code needs. Strategies whose code is in one file share it.
+    /// The cargo feature that the strategy's code needs. Strategies whose code is in one file share
+    /// a feature.
     pub feature: &'static str,
     /// Whether its code is in this build.
     pub built: bool,
@@ -321,8 +323,7 @@ impl Contiguity {
 pub struct StrategyForm {
     /// The name and, after a colon, the parameters. Capitals at the end stand for a number.
     pub text: &'static str,
-    /// 1 if the number is whole; else a power of ten, and the number is counted in parts of which
-    /// this many make one.
+    /// 1 if the number is whole; else a power of ten: the number of parts that make 1.
     pub unit: u64,
     /// The least and the greatest number, in parts; `None` if the text has no number.
     pub range: Option<RangeInclusive<u64>>,

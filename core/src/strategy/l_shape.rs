@@ -26,9 +26,9 @@
 //!   longer side lies along x, the parts are tried side by side along x, then along y. If it lies
 //!   along y, the order is the other way round (the same shapes, mirrored at the diagonal). A
 //!   square is tried only along x.
-//! - For each k the taller part is first at the left, with the other at its bottom, then at its
-//!   top. Then it is at the right in the same way. For each of these four the first base node in
-//!   row-major order is taken. (The thesis's Fig. 2-4 names no order.)
+//! - For each k the taller part is first at the left, with the other part at its bottom, then at
+//!   its top. Then the taller part is at the right in the same way. For each of these four shapes
+//!   the first base node in row-major order is taken. (The thesis's Fig. 2-4 names no order.)
 //! - A request that forbids rotation ([`Flags::FIXED_ORIENTATION`](crate::Flags)) is served only as
 //!   it is.
 //! - A job of fewer processors than its sides have holds all a * b of them, as with the contiguous
@@ -39,14 +39,14 @@
 //! Up to six searches of first fit. Then there are at most 2B shapes, without those that do not fit
 //! the mesh. An L needs two free rectangles: the taller part, and the one across both parts at the
 //! height that they share. If both are free somewhere, the shape takes O(words * log W). For most
-//! shapes the earlier ones show whether they are (`search/staircase.rs`); for the others that takes
-//! O(words * log W), too. A release takes nothing. Scratch: twice as many words as the occupancy. A
-//! job has at most two blocks.
+//! shapes the earlier shapes show whether both are free (`search/staircase.rs`); for the others
+//! this takes O(words * log W), too. A release takes nothing. Scratch: twice as many words as the
+//! occupancy. A job has at most two blocks.
 //!
 //! # Recognition
 //!
-//! Complete for the requested submesh in both orientations. It also accepts folded and L-shaped
-//! ones.
+//! Complete for the requested submesh in both orientations. The strategy also accepts folded and
+//! L-shaped places.
 //!
 //! # Drawbacks
 //!
@@ -110,9 +110,9 @@ fn rectangles(request: &Request) -> impl Iterator<Item = Sides> + use<> {
     request.orientations().chain(others)
 }
 
-/// Two submeshes side by side: their sides, those of the rectangle across both at the height that
-/// they share, and the four places of the shorter one's base node, relative to that of the taller
-/// one.
+/// Two submeshes side by side: their sides, the sides of the rectangle across both at the height
+/// that they share, and the four places of the shorter part's base node, relative to the base node
+/// of the taller part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Ell {
     taller: Sides,
@@ -151,7 +151,7 @@ impl Ell {
 }
 
 /// `[c, d, e, f]` of the L shapes of a request for a x b processors, in the order in which they are
-/// tried. There are at most as many as the shorter side is long.
+/// tried. Their number is at most the length of the shorter side.
 fn l_shapes(sides: Sides) -> impl Iterator<Item = [i32; 4]> + use<> {
     let (a, b) = (
         i32::from(sides.w.max(sides.h)),

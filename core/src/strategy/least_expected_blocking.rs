@@ -6,11 +6,11 @@
 //! This project; no paper.
 //!
 //! Under first come first served, processors are lost only while the head of the queue is blocked.
-//! The free submesh list preserves large rectangles that are free now. LEB preserves those that the
-//! next departures open. It draws a request from those that arrived lately and those that wait, and
-//! places the job where that request is least likely to be blocked after 0, 1, 2 or 3 other jobs
-//! have left. All sets with the same number of jobs are equally likely to leave (times without
-//! memory).
+//! The free submesh list preserves large rectangles that are free now. LEB preserves the rectangles
+//! that the next departures open. It draws a request from those that arrived lately and those that
+//! wait, and places the job where that request is least likely to be blocked after 0, 1, 2 or 3
+//! other jobs have left. All sets with the same number of jobs are equally likely to leave (times
+//! without memory).
 //!
 //! # Definition
 //!
@@ -44,14 +44,14 @@
 //! - The head of the queue never counts as a waiting request, whichever scheduler runs. Under
 //!   shortest job first a job from behind it may be placed before the head has tried. The head
 //!   counts as a recent request like any other.
-//! - A request counts as recent if it is refused for lack of room. It does not if it is refused
-//!   because its name is taken, or because it could never be granted.
+//! - A request counts as recent if it is refused for lack of room. It does not count if it is
+//!   refused because its name is taken, or because it could never be granted.
 //! - At most as many candidates are kept as processors are free.
 //! - A block that is reserved for a waiting job, and withheld from the job that is placed, counts
 //!   as one more of the k jobs, behind the running ones. It is busy now, and leaves like any other.
-//!   Where it covers processors of a running job, they are free when both have left. Running jobs
-//!   and such blocks together are at most as many as the processors that are not free. Further
-//!   blocks never leave.
+//!   Where the block covers processors of a running job, these are free when both have left.
+//!   Running jobs and such blocks together are at most as many as the processors that are not free.
+//!   Further blocks never leave.
 //! - Faulty processors stay busy when their job leaves.
 //! - Without jobs ([`Allocator`](crate::Allocator)) nothing waits, and the order of grants is that
 //!   of the blocks in memory.
@@ -59,8 +59,8 @@
 //!   that fit the machine. A demand for rings does not count. Where the machine's description
 //!   forbids turning, an expected request fits only in its own orientation.
 //! - Where the description aligns slices, the candidates are the places closest to the corners at
-//!   which a slice may begin. Where an expected request would begin does not count: it fits into
-//!   every box that is large enough.
+//!   which a slice may begin. An expected request may begin anywhere: it fits into every box that
+//!   is large enough.
 //! - The place of a reservation, which is a supposition, is chosen as if no job ran and none
 //!   waited.
 //!
@@ -70,16 +70,16 @@
 //! if its longer side is not longer than the rectangle's longer side, and its shorter side not
 //! longer than the shorter one. So there is a table for each dimension. It is about the sides of
 //! that rank for requests that may be rotated, and about the sides along that dimension for the
-//! others. For each length it holds which requests are not longer. Two look-ups find the requests
-//! that fit into a rectangle, two more those that keep their orientation, and an OR over the
-//! maximal free rectangles finds those that fit at all.
+//! others. For each length the table holds the requests that are not longer. Two look-ups find the
+//! requests that fit into a rectangle, two more those that keep their orientation, and an OR over
+//! the maximal free rectangles finds those that fit at all.
 //!
 //! A request that fits now also fits after any departure. When a set of jobs leaves, the new
 //! rectangles are those that meet each job of the set, less what the candidate cuts out of them.
 //! All others were free after fewer departures. So only these rectangles are built for a set, once
 //! for all candidates. They are built from the rows of the mesh, with equal neighbour rows merged
-//! into one. None is kept: those that are free now are searched once for the candidates and once
-//! for the requests that fit.
+//! into one. No rectangle is kept: the rectangles that are free now are searched once for the
+//! candidates and once for the requests that fit.
 //!
 //! # On any grid
 //!
@@ -92,21 +92,23 @@
 //!   included. Their order is that of the numbers of their first nodes, then that of the extents
 //!   from the highest dimension down, the shorter first.
 //! - The boundary value is that of `busy-list` on any grid.
-//! - At first the recent requests are parts of the sides, each with each: with b parts of each of D
-//!   sides, b being the largest number with b^D <= 64, at least 2, request i has the extent
+//! - At first the recent requests are all combinations of parts of the sides. With b parts of each
+//!   of D sides, where b is the largest number with b^D <= 64, at least 2, request i has the extent
 //!   `(i / b^d mod b + 1) S / b` along dimension d of side S, at least 1. These are quarters in
 //!   three dimensions.
-//! - What a candidate leaves of a box is as long as the box in all dimensions but one, where it is
-//!   the longest arc that the candidate does not meet. What is left of a whole ring is one arc.
+//! - The rest that a candidate leaves of a box is as long as the box in all dimensions but one. In
+//!   that dimension it is the longest arc that the candidate does not meet. The rest of a whole
+//!   ring is one arc.
 //!
 //! `search/maximal.rs` finds the maximal free boxes.
 //!
 //! # Complexity and memory
 //!
 //! A decision finds the maximal rectangles that are free now twice: for the candidates, and for the
-//! requests that fit before any departure. Then it finds those around fewer than E / 2 sets of
-//! jobs. Each of these searches takes O(rows^2 * words in a row), in practice a few dozen pairs of
-//! rows. The decision computes at most E values. An arrival takes O(W + H), a release nothing.
+//! requests that fit before any departure. Then it finds the rectangles around fewer than E / 2
+//! sets of jobs. Each of these searches takes O(rows^2 * words in a row), in practice a few dozen
+//! pairs of rows. The decision computes at most E values. An arrival takes O(W + H), a release
+//! nothing.
 //!
 //! Memory: a list of `W * H` entries of 8 bytes for the running jobs and the candidates. Scratch:
 //! twice the words of the occupancy, two words for each row, 2 masks for each length up to the
@@ -119,11 +121,11 @@
 //! # Drawbacks
 //!
 //! - A decision takes several times as long as one of the free submesh list.
-//! - It learns from the requests that arrived. So, unlike with most strategies, the same occupancy
-//!   does not always lead to the same place.
-//! - It gains less where service is far from memoryless: with fixed service times about 8 % of
-//!   the waiting delay at load .5, with exponential ones about 21 %.
-//!   Least expected blocking with estimates is better where run times can be estimated.
+//! - The strategy learns from the requests that arrived. So, unlike with most strategies, the same
+//!   occupancy does not always lead to the same place.
+//! - The strategy gains less where service is far from memoryless: with fixed service times about
+//!   8 % of the waiting delay at load .5, with exponential ones about 21 %. Least expected blocking
+//!   with estimates is better where run times can be estimated.
 //! - It decides for one job at a time and does not plan where the next two go.
 //!
 //! # Example
@@ -183,41 +185,41 @@
 //! ## Definition
 //!
 //! Expected requests, values and candidates are those of least expected blocking. With a budget E
-//! and k running jobs, max(4, floor(E / (1 + k))) candidates are kept. The states that are looked
-//! at are those after 0, 1, .. k departures, in the order of the estimated ends. If there are more
-//! than E pairs of a candidate and a state, the states are those after 0, 1, 2, 4, 8, ..
-//! departures.
+//! and k running jobs, max(4, floor(E / (1 + k))) candidates are kept. The states considered are
+//! those after 0, 1, .. k departures, in the order of the estimated ends. If there are more than E
+//! pairs of a candidate and a state, the states are those after 0, 1, 2, 4, 8, .. departures.
 //!
 //! The score of a candidate is a sum over these states: the value of the state with the candidate
-//! placed, times floor(65536 * d / own estimate). d is how long the state lasts, until the next one
-//! of them and not beyond the job's own end. A first weight of 0 counts as 1. The largest score is
-//! chosen; ties go to the largest boundary value, then to the first in order of (y1, x1, y2, x2).
+//! placed, times floor(65536 * d / own estimate). d is the time that the state lasts: until the
+//! next of these states, but not beyond the job's own end. A first weight of 0 counts as 1. The
+//! largest score is chosen; ties go to the largest boundary value, then to the first in order of
+//! (y1, x1, y2, x2).
 //!
 //! ## Decisions
 //!
 //! - A job that has run for its estimate or longer ends now.
-//! - A running job without an estimate leaves after all others, and never within the time that is
-//!   looked at.
+//! - A running job without an estimate leaves after all others, and never within the time
+//!   considered.
 //! - A job without an estimate is placed by least expected blocking.
 //! - An [`Allocator`](crate::Allocator) knows no ends: its jobs never leave.
-//! - Of running jobs with the same estimated end the one that was granted first leaves first.
+//! - If running jobs have the same estimated end, the one that was granted first leaves first.
 //! - A block that is reserved for a waiting job, and withheld from the job that is placed, leaves
 //!   at the waiting job's estimated end.
 //! - The other decisions, recognition and the other drawbacks are those of least expected blocking.
 //!
 //! ## Complexity and memory
 //!
-//! A decision finds the maximal rectangles that are free now twice, and those around each running
-//! job that ends before the one that is placed. Each of these searches takes O(rows^2 * words in a
-//! row), in practice a few dozen pairs of rows. Sorting k ends takes O(k^2). Memory: that of least
-//! expected blocking, and for the ends 8 bytes for each job that there is room for, at most one for
-//! each processor.
+//! A decision finds the maximal rectangles that are free now twice, and the rectangles around each
+//! running job that ends before the job that is placed. Each of these searches takes O(rows^2 *
+//! words in a row), in practice a few dozen pairs of rows. Sorting k ends takes O(k^2). Memory:
+//! that of least expected blocking, and for the ends 8 bytes for each job that there is room for,
+//! at most one for each processor.
 //!
 //! ## Drawbacks
 //!
-//! It is as good as the estimates. If run times are overestimated by factors of 1 to 5, it keeps
-//! most of its gain on the free submesh list. But under backfilling it is then no better than least
-//! expected blocking.
+//! LEB-E is only as good as the estimates. If run times are overestimated by factors of 1 to 5, it
+//! keeps most of its gain on the free submesh list. But under backfilling it is then no better than
+//! least expected blocking.
 //!
 //! ## Example
 //!

@@ -9,9 +9,9 @@ use crate::occupancy::Occupancy;
 use crate::search::curve::lengths_max;
 use crate::search::maximal::words_for_boxes;
 
-/// The lengths of the parts of a [`Workspace`](super::Workspace), words and list, that this
-/// strategy, which must be in this build, needs on this machine for this number of jobs, waiting
-/// and running together.
+/// The lengths of the words and the list of a [`Workspace`](super::Workspace) that a strategy needs
+/// on this machine for this number of jobs, waiting and running together. The strategy must be in
+/// this build.
 pub(crate) const fn scratch_and_list(
     strategy: StrategyKind,
     machine: &Grid,
@@ -44,7 +44,7 @@ pub(crate) const fn scratch_and_list(
             let ends = if jobs < nodes { jobs } else { nodes };
             (foresight::words(machine, budget, ends), nodes)
         }
-        // A grid has no cubes.
+        // A grid alone has no cubes.
         StrategyMemory::Cubes => (0, 0),
     }
 }
@@ -61,7 +61,7 @@ pub(crate) const fn list_of_cubes(strategy: StrategyKind, machine: &Description)
     }
 }
 
-/// The cells that a bit for each processor of a cube takes.
+/// The number of cells for the bits of a cube, one for each processor.
 pub(super) const fn cells_of_cube(cubes: Cubes<'_>) -> usize {
     cubes.volume.div_ceil(u64::BITS) as usize
 }

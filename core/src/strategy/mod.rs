@@ -1,18 +1,18 @@
 //! Where a job is placed: the [`Strategy`] trait, and [`AnyStrategy`] to choose at run time.
 //!
 //! A strategy owns no occupancy. It looks at the [`Occupancy`] of a [`Site`] and proposes blocks;
-//! the allocator marks them busy and then tells the strategy ([`Strategy::changed`]). What a
-//! strategy keeps, such as the free submesh list, is derived from the occupancy and can be rebuilt
-//! from it at any time. State that cannot be rebuilt (a random generator's, the latest requests) is
-//! saved and restored (`Strategy::save`, with the feature `restore`).
+//! the allocator marks them busy and then tells the strategy ([`Strategy::changed`]). The data that
+//! a strategy keeps, such as the free submesh list, is derived from the occupancy and can be
+//! rebuilt from it at any time. State that cannot be rebuilt (a random generator's, the latest
+//! requests) is saved and restored (`Strategy::save`, with the feature `restore`).
 //!
 //! # Adding a strategy
 //!
-//! The strategies of this crate are functions: a file in this folder has one that looks for a
-//! place, and an entry in `table.rs` names it, the rule for the demand, and the facts. A strategy
-//! that remembers something also has a type with `Keeps` (`keeps.rs`). Modules, names, error
-//! messages, command line, protocol and the memory of the firmware are made from the table.
-//! `CONTRIBUTING.md` lists all places.
+//! The strategies of this crate are functions: a file in this folder has a function that looks for
+//! a place, and an entry in `table.rs` names this function, the rule for the demand, and the facts.
+//! A strategy that remembers something also has a type that implements `Keeps` (`keeps.rs`).
+//! Modules, names, error messages, command line, protocol and the memory of the firmware are made
+//! from the table. `CONTRIBUTING.md` lists all places.
 
 #[cfg(feature = "restore")]
 use crate::checkpoint::{Reader, RestoreError, Writer};
@@ -66,7 +66,7 @@ table!(modules);
 
 /// A processor allocation strategy.
 pub trait Strategy {
-    /// What is known of the strategy. It is asked once for a machine.
+    /// The facts about the strategy. They are asked for once for each machine.
     fn facts(&self) -> Facts {
         Facts::default()
     }
@@ -84,39 +84,39 @@ pub trait Strategy {
     ///
     /// # Errors
     ///
-    /// Why it could not be granted on an empty machine without faults.
+    /// Why the request could not be granted on an empty machine without faults.
     fn demand(&self, grid: &Grid, request: &Request) -> Result<u32, Refusal>;
 
     /// Looks for a place and writes its blocks into `draft`. Returns whether it found one; if not,
     /// the caller discards the draft.
     ///
     /// Blocks must be free in the occupancy of the site, within the machine and disjoint. The
-    /// occupancy may be a supposed one ([`Site::is_supposed`]), with which nothing agrees that the
-    /// strategy keeps. After a search there the strategy keeps what it kept before, or restores it
-    /// at [`OccupancyEvent::SuppositionEnded`].
+    /// occupancy may be a supposed one ([`Site::is_supposed`]), which does not agree with the data
+    /// that the strategy keeps. After such a search the strategy has the same data as before, or
+    /// restores the data at [`OccupancyEvent::SuppositionEnded`].
     fn propose(&mut self, site: &Site<'_>, request: &Request, draft: &mut Draft<'_, '_>) -> bool;
 
     /// Calls `visit` with each box in which the strategy looks for a slice of the request. Returns
     /// whether the strategy surely finds a slice wherever such a box is free and may begin, and
-    /// gives no other slices. If it returns false, no search for the slices of a gang can say that
-    /// there are no places.
+    /// gives no other slices. If the method returns false, no search for the slices of a gang can
+    /// say that there are no places.
     fn each_box(&self, _grid: &Grid, _request: &Request, _visit: &mut dyn FnMut(BoxForm)) -> bool {
         false
     }
 
-    /// Called when a request arrives; it may be refused or have to wait. For strategies that learn
-    /// from requests ([`Facts::looks_ahead`]).
+    /// Called when a request arrives, before it is known whether the request is granted, waits or
+    /// is refused. For strategies that learn from requests ([`Facts::looks_ahead`]).
     fn arrived(&mut self, _request: &Request) {}
 
-    /// Called after each event. `occupancy` is the machine's as it is then. The strategy calls
-    /// `poll` in its own part, as [`Draft::poll`].
+    /// Called after each event. `occupancy` is the machine's occupancy after the event. During long
+    /// work the strategy calls `poll`, as it calls [`Draft::poll`] in a search.
     fn changed(&mut self, _occupancy: &Occupancy<'_>, _event: OccupancyEvent, _poll: &dyn Fn()) {}
 
     /// Forgets everything and begins with this occupancy.
     fn rebuild(&mut self, _occupancy: &Occupancy<'_>) {}
 
     /// Saves, as any number of items, the data on which decisions depend and which
-    /// [`Strategy::rebuild`] cannot make from the occupancy. Most strategies have none.
+    /// [`Strategy::rebuild`] cannot make from the occupancy. Most strategies have no such data.
     #[cfg(feature = "restore")]
     fn save(&self, _state: &mut Writer<'_>) {}
 
@@ -135,27 +135,27 @@ pub trait Strategy {
     fn check_invariants(&self, _occupancy: &Occupancy<'_>) {}
 }
 
-/// A box in which a strategy may place a slice, by dimension: at most four, and 1 beyond those of
-/// the machine.
+/// A box in which a strategy may place a slice. It has a number for each of four dimensions, 1
+/// beyond the machine's dimensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BoxForm {
-    /// Its sides.
+    /// The sides of the box.
     pub sides: [u16; DESCRIBED_MAX],
-    /// At multiples of these numbers it may begin.
+    /// The box may begin at multiples of these numbers.
     pub steps: [u16; DESCRIBED_MAX],
 }
 
 /// What has happened to the machine's occupancy.
 #[derive(Clone, Copy, Debug)]
 pub enum OccupancyEvent {
-    /// The block has become busy: a job took it, or its processors are faulty, some of which may
-    /// have been busy before.
+    /// The block has become busy: a job took it, or its processors became faulty. Some of the
+    /// faulty processors may have been busy before.
     Taken(Block),
     /// The block, except its faulty processors, has become free.
     Released(Block),
     /// Faulty processors of the block have become free.
     Repaired(Block),
-    /// Nothing, but searches in a supposed occupancy are over.
+    /// The occupancy has not changed, but searches in a supposed occupancy are over.
     SuppositionEnded,
 }
 
@@ -163,16 +163,16 @@ pub enum OccupancyEvent {
 /// which the defaults suffice (`impl ServedStrategy for MyStrategy {}`).
 pub trait ServedStrategy: Strategy {
     /// Whether proposals are checked before they take effect. Only a strategy whose proposals are
-    /// always legal may say no.
+    /// always legal may have false here.
     const IS_CHECKED: bool = true;
 
-    /// Whether a strategy that gives one block to a request may give this one, which is within the
-    /// machine.
+    /// Whether a strategy that gives one block to a request may give this block, which is within
+    /// the machine.
     fn gives(&self, grid: &Grid, block: Block) -> bool {
         demands_exactly(self, grid, block)
     }
 
-    /// Whether it can serve this grid, under the name of this kind, in this room.
+    /// Whether the strategy can serve this grid, under the name of this kind, in this room.
     ///
     /// # Errors
     ///
@@ -206,13 +206,13 @@ pub struct Room {
     pub jobs: u32,
 }
 
-/// Whether a request for the extents of this block is one for exactly its processors.
+/// Whether a request for the extents of this block demands exactly the block's processors.
 pub(crate) fn demands_exactly(
     strategy: &(impl Strategy + ?Sized),
     machine: &Grid,
     block: Block,
 ) -> bool {
-    // No request names a shape that is too large for one.
+    // No request can name extents that are too large for a shape.
     let shape = Shape::new(&machine.extent(block));
     let demand = |shape| demand_on(strategy, machine, &Request::new(shape));
     shape.is_err() || shape.is_ok_and(|shape| demand(shape) == Ok(machine.area(block)))
@@ -222,7 +222,7 @@ pub(crate) fn demands_exactly(
 ///
 /// # Errors
 ///
-/// One that is not temporary ([`Refusal::is_temporary`]): it could never be granted.
+/// A refusal that is not temporary ([`Refusal::is_temporary`]): the request could never be granted.
 // The board has one copy.
 #[cfg_attr(target_os = "none", inline)]
 #[cfg_attr(not(target_os = "none"), inline(always))]

@@ -11,15 +11,15 @@
 //! # Differences from the paper
 //!
 //! Lo and others keep a list of free blocks for each size. Blocks are merged whenever possible, so
-//! the lists follow from the occupancy. Faulty processors need nothing special, and a repaired one
-//! merges with its buddies again.
+//! the lists follow from the occupancy. Faulty processors need no special treatment, and a repaired
+//! processor merges with its buddies again.
 //!
 //! The paper leaves the following open. The mesh begins as the largest squares that it has among
 //! those whose side is a power of two and whose base is a multiple of the side. Digits are served
-//! from the highest to the lowest. Each of their blocks is the free block of that size with the
+//! from the highest to the lowest. Each block of a digit is the free block of that size with the
 //! first base node in row-major order. If there is none, it is the lower left part of the smallest
-//! larger free block; of several, of the first in row-major order. If there is none either, four
-//! blocks of a quarter of the size take its place.
+//! larger free block (if there are several, of the first in row-major order). If there is no larger
+//! block either, four blocks of a quarter of the size take its place.
 //!
 //! A request names sides, and only the number of its processors counts, so
 //! [`Flags::FIXED_ORIENTATION`](crate::Flags) makes no difference.
@@ -47,15 +47,16 @@
 //!
 //! # Recognition
 //!
-//! Complete: it fails only if fewer than n processors are free. No fragmentation of either kind.
+//! Complete: a request fails only if fewer than n processors are free. No fragmentation of either
+//! kind.
 //!
 //! # Drawbacks
 //!
 //! On a mesh whose sides are powers of two, the free processors consist of the fewest squares
 //! possible (definition 1 of Liu, Hsu and Wu, see `binary-tree`) as long as nothing is released.
-//! After releases they do not: on a 16 x 16 mesh about half full 19 % of the states are compact. On
-//! average there are 7 free squares more than necessary
-//! (`cargo test -p meshalloc-tests --test across after_releases -- --nocapture`).
+//! After releases this is no longer so: on a 16 x 16 mesh about half full 19 % of the states are
+//! compact. On average there are 7 free squares more than necessary (`cargo test -p meshalloc-tests
+//! --test across after_releases -- --nocapture`).
 //!
 //! The blocks of a job may lie far apart. A job of few processors splits a block although it could
 //! lie in a gap of the shape that it asks for.
@@ -98,12 +99,13 @@ use crate::occupancy::Occupancy;
 use crate::search::aligned::Aligned;
 use crate::word::Word;
 
-/// Selects blocks of this side, at most `missing`: first the free ones, then parts of the smallest
-/// larger ones. Returns how many are missing. `scratch` has as many words as the occupancy.
+/// Selects at most `missing` blocks of this side: first the free ones, then parts of the smallest
+/// larger ones. Returns how many are still missing. `scratch` has as many words as the occupancy.
 ///
-/// Taking a free block changes nothing for others of its size, as none of them has a larger block
-/// around it, nor for larger ones. Once a part of a larger block is taken, its other parts are the
-/// smallest free blocks. So all of its parts are taken before any part of another block.
+/// Taking a free block changes nothing for other blocks of its size, since they are not parts of a
+/// larger free block. It changes nothing for larger blocks either. Once a part of a larger block is
+/// taken, its other parts are the smallest free blocks. So all of its parts are taken before any
+/// part of another block.
 fn take_of_side(
     side: u16,
     mut missing: u32,
@@ -130,9 +132,9 @@ fn take_of_side(
     missing
 }
 
-/// The bits at even places, moved next to each other. Applied to the number of a part of a block,
-/// they are its column. The parts are numbered in the order in which they are taken: the four
-/// quarters of a block one after the other, and each quarter in the same order.
+/// The bits at even places, moved next to each other. For the number of a part of a block, these
+/// bits are the part's column. The parts are numbered in the order in which they are taken: the
+/// four quarters of a block one after the other, and each quarter in the same order.
 fn even_bits(bits: u32) -> u32 {
     let mut bits = bits & 0x5555_5555;
     bits = (bits | bits >> 1) & 0x3333_3333;
@@ -151,7 +153,8 @@ pub(super) fn propose(
     let (mut copy, scratch) = site.occupancy.copy_in(workspace.words);
     let shorter = site.grid().side(0).min(site.grid().side(1));
     let digits = request.processors.ilog(4) + 1;
-    // No block is larger than the mesh, so `missing` begins with what the higher digits ask for.
+    // No block is larger than the mesh, so `missing` begins with the blocks that the higher digits
+    // ask for.
     let levels = digits.min(shorter.ilog2() + 1);
     let mut missing = request.processors >> (2 * levels);
     for level in (0..levels).rev() {

@@ -7,8 +7,8 @@
 //!
 //! # Differences from the paper
 //!
-//! None in which processors are held. They are listed as blocks: runs along dimension 0, and runs
-//! of consecutive lines of a plane that cover the same columns as one block. On any grid the first
+//! The held processors are the same. They are listed as blocks: runs along dimension 0, and runs of
+//! consecutive lines of a plane that cover the same columns as one block. On any grid the first
 //! processors are those with the smallest numbers.
 //!
 //! # Complexity and memory
@@ -17,8 +17,8 @@
 //!
 //! # Recognition
 //!
-//! Complete: it fails only if fewer than n processors are free. No fragmentation of either kind,
-//! but contiguity is lost.
+//! Complete: a request fails only if fewer than n processors are free. No fragmentation of either
+//! kind, but contiguity is lost.
 //!
 //! ```text
 //!   y

@@ -12,7 +12,7 @@
 //!
 //! # Source
 //!
-//! What could be read of each: the text of none of the papers.
+//! None of the papers could be read in full. The entries say what was read.
 //!
 //! - `gen-alg`: S. O. Krumke, M. V. Marathe, H. Noltemeier, V. Radhakrishnan, S. S. Ravi and D. J.
 //!   Rosenkrantz, "Compact Location Problems", Theoretical Computer Science 181(2), 1997. Recalled,
@@ -42,10 +42,11 @@
 //! - The centre of `mm` is taken only if it is free. That code takes it in any case, and so may
 //!   hand out a busy processor.
 //! - In three dimensions the sides are faces, and edges come between faces and corners. Within each
-//!   of the three, lower x is first, then lower y, then lower z, where a face or edge is lower than
-//!   the middle of a dimension if it lies at the lower end (the order above, read so).
-//! - That code also breaks ties of `mc1x1` by five parameters. Here there are none, as in that code
-//!   by default.
+//!   of the three, lower x is first, then lower y, then lower z. A face or edge at the lower end of
+//!   a dimension counts as lower than one in the middle. Read like this, the order above is the
+//!   same.
+//! - That code can also break ties of `mc1x1` by five parameters. Here there are no such
+//!   parameters, as in that code by default.
 //!
 //! # Machines
 //!
@@ -54,23 +55,24 @@
 //! # Complexity and memory
 //!
 //! For each centre O(b + sides), where b is the number of processors, busy or not, that are no
-//! farther from it than the farthest one of its candidate. There are as many centres as free
-//! processors, for `mm` up to as many as processors. So an allocation takes up to O(N^2) on N
-//! processors: use the strategies on small machines. `mc1x1` leaves a centre as soon as its score
+//! farther from the centre than the farthest processor of its candidate. There are as many centres
+//! as free processors, for `mm` up to as many as processors. So an allocation takes up to O(N^2) on
+//! N processors: use the strategies on small machines. `mc1x1` leaves a centre as soon as its score
 //! cannot be lower. A release takes nothing. Scratch: as many words as the occupancy, and two for
 //! each coordinate of each dimension.
 //!
 //! # Recognition
 //!
-//! Complete: it fails only if fewer than n processors are free. In two dimensions the sum of the
-//! distances of all pairs is at most 7/4 of the least under `mm` (Bender and others), at most twice
-//! the least under `gen-alg` (recalled). `mc1x1` has no bound.
+//! Complete: a request fails only if fewer than n processors are free. In two dimensions the sum of
+//! the distances of all pairs is at most 7/4 of the least under `mm` (Bender and others), at most
+//! twice the least under `gen-alg` (recalled). `mc1x1` has no bound.
 //!
 //! # Example
 //!
-//! A request for 6 processors on a 5 x 4 mesh, # busy. The centre is `o`. That of `mm` is busy, and
-//! the distances of all pairs of its processors add up to 34, those of `gen-alg` to 35. `mc1x1`
-//! takes all free neighbours of `<3, 1>`, of which only the one in the upper right corner remains.
+//! A request for 6 processors on a 5 x 4 mesh, # busy. The centre is `o`. The centre of `mm` is
+//! busy. The distances of all pairs of processors add up to 34 for `mm` and to 35 for `gen-alg`.
+//! `mc1x1` takes all free neighbours of `<3, 1>`, of which only the one in the upper right corner
+//! remains.
 //!
 //! ```text
 //!   y  gen-alg        y  mm             y  mc1x1
@@ -115,7 +117,7 @@ use super::{Draft, Gather, Request, Site, Workspace};
 use crate::occupancy::Occupancy;
 use crate::word::{WORD_BITS, Word, low_half};
 
-/// Which places are centres.
+/// The places that are centres.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Centres {
     /// Each free processor.
@@ -124,17 +126,18 @@ pub(super) enum Centres {
     Crossings,
 }
 
-/// How far a processor is from the centre, and what a candidate scores.
+/// How the distance of a processor from the centre and the score of a candidate are computed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Norm {
-    /// Sums; the score is that of all pairs.
+    /// Sums of distances along the dimensions; the score is the sum over all pairs.
     L1,
-    /// The largest; the score is that of all processors to the centre.
+    /// The largest distance along a dimension; the score is the sum over all processors of their
+    /// distance to the centre.
     LInfinity,
 }
 
 /// Coordinates, the highest order of ties first: x, y and z, or 0, x and y in two dimensions. So
-/// the last one is always of a dimension of the mesh.
+/// the last coordinate always belongs to a dimension of the mesh.
 type Place = [u32; 3];
 
 /// The sides of a mesh in this order.
@@ -164,7 +167,7 @@ impl Sides {
     }
 
     /// Calls `visit` with each place at this distance from the centre, in the order of ties, until
-    /// it returns false. Returns whether it reached the end.
+    /// `visit` returns false. Returns whether it reached the end.
     fn shell(
         self,
         norm: Norm,
@@ -293,7 +296,7 @@ impl Search<'_, '_, '_, '_> {
         let score = match self.norm {
             Norm::LInfinity => {
                 let score = core::cell::Cell::new(0);
-                // The processors that are still missing are at least as far away.
+                // The missing processors are at least as far away as this shell.
                 let goes_on = |distance, missing| {
                     score.get() + u64::from(distance) * u64::from(missing) < bound
                 };

@@ -41,14 +41,16 @@
 //! # Complexity and memory
 //!
 //! First there is a search of first fit. Then the widths of the other shapes are tried in ascending
-//! order, and after them those of the nuclei. The free submeshes of a width are no taller than
-//! those of a smaller width (`search/staircase.rs`), so narrower widths rule many out. Each other
-//! width takes O(rows * words in a row). Only shapes that are found are searched for.
+//! order, and after them the widths of the nuclei. The free submeshes of a width are no taller than
+//! those of a smaller width (`search/staircase.rs`), so narrower widths rule out many wider ones.
+//! Each other width takes O(rows * words in a row). The place is searched only for shapes that are
+//! known to have one.
 //!
 //! The component of the nucleus that is found is visited. For the nucleus (1, 1) one component
-//! after the other is visited until one has n processors. Each is visited at most once and no
-//! further than to n, in O(words in a row) for each run. So it is known whether the set around a
-//! nucleus can grow to n before it grows, and it grows once, in O(n * words in a row).
+//! after the other is visited until one has n processors. Each component is visited at most once,
+//! and only up to n processors, in O(words in a row) for each run. So the strategy knows whether
+//! the set around a nucleus can grow to n before the set grows. The set grows once, in O(n * words
+//! in a row).
 //!
 //! A release takes nothing. Scratch: twice as many words as the occupancy. A job has up to n
 //! blocks: the nucleus, and the added processors, with neighbours in a row and equal runs in
@@ -56,13 +58,13 @@
 //!
 //! # Recognition
 //!
-//! Complete, also for sets that are no rectangles: it fails only if no connected component of free
-//! processors has n of them.
+//! Complete, also for sets that are not rectangles: a request fails only if no connected component
+//! of free processors has n processors.
 //!
 //! # Drawbacks
 //!
 //! A job may hold a long and thin set, in which messages travel far and through other jobs'
-//! processors. It fails if n processors are free but not connected.
+//! processors. A request fails if n processors are free but not connected.
 //!
 //! ```text
 //!   y

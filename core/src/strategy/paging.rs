@@ -29,10 +29,10 @@
 //!
 //! # Recognition
 //!
-//! With i = 0 it is complete, without fragmentation of either kind; with row-major order it holds
-//! the same processors as [`Naive`](crate::StrategyKind::Naive). Larger pages have internal
-//! fragmentation, up to 2^(i D) - 1 processors of a job in D dimensions. A faulty processor takes
-//! its whole page out of use.
+//! With i = 0 the strategy is complete, without fragmentation of either kind; with row-major order
+//! a job holds the same processors as with [`Naive`](crate::StrategyKind::Naive). Larger pages have
+//! internal fragmentation, up to 2^(i D) - 1 processors of a job in D dimensions. A faulty
+//! processor takes its whole page out of use.
 //!
 //! ```text
 //!   y
@@ -106,8 +106,8 @@ struct Walk {
     order: PageOrder,
     /// Processors of a page along each dimension.
     side: u32,
-    /// The processors of a page, neighbours along dimension 0, whose bits are looked at together: a
-    /// piece.
+    /// The number of processors in a piece: neighbours in a page along dimension 0, whose bits are
+    /// looked at together.
     piece: u32,
     /// The number of pieces of a page.
     pieces: u32,
@@ -188,8 +188,8 @@ impl Walk {
         bit
     }
 
-    /// Which of the pages are free, of at most `len` processors along dimension 0: the bit of the
-    /// first processor of each.
+    /// The free ones among these pages, which have at most `len` processors along dimension 0: the
+    /// bit of the first processor of each free page is set.
     fn free(&self, busy: &[Word], len: u32) -> Word {
         let mut free = ones(len);
         for number in 0..self.pieces {

@@ -9,32 +9,33 @@
 //!
 //! # Definition
 //!
-//! A request for a x b processors, b being the longer side, gets a free a x b. If there is none, it
-//! is split into a x (b - 1) and a x 1, and each of these is placed likewise.
+//! A request for a x b processors, b being the longer side, gets a free a x b. If there is none,
+//! the request is split into a x (b - 1) and a x 1, and each of these is placed in the same way.
 //!
-//! The following is the choice of this project. A request is refused if fewer than a * b processors
-//! are free. Each part is tried as it is and then turned, unless the request forbids rotation. The
-//! larger part comes first. A square is split by its height. Best fit takes the place whose base
-//! node has the most busy neighbours, the first of those, as the strategy `best-fit`. A job of
-//! fewer processors than its sides have holds all a * b of them, as with the contiguous strategies.
+//! The following rules are the choice of this project. A request is refused if fewer than a * b
+//! processors are free. Each part is tried as it is and then turned, unless the request forbids
+//! rotation. The larger part comes first. A square is split by its height. Best fit takes the place
+//! whose base node has the most busy neighbours (ties: the first), as the strategy `best-fit`. A
+//! job of fewer processors than its sides have holds all a * b of them, as with the contiguous
+//! strategies.
 //!
 //! # Complexity and memory
 //!
-//! O(words * log W) for each part that is tried. For a request there are up to a + b of them, and
-//! up to a for each strip that was split off. A release takes nothing. Scratch: twice as many words
-//! as the occupancy.
+//! O(words * log W) for each part that is tried. A request has up to a + b such parts, and up to a
+//! further ones for each strip that was split off. A release takes nothing. Scratch: twice as many
+//! words as the occupancy.
 //!
 //! # Recognition
 //!
-//! Complete: it fails only if fewer than a * b processors are free. No fragmentation of either
-//! kind. The parts may lie far apart.
+//! Complete: a request fails only if fewer than a * b processors are free. No fragmentation of
+//! either kind. The parts may lie far apart.
 //!
 //! # Example
 //!
-//! A request for 3 x 3 processors on a 5 x 4 mesh, # busy. 3 x 3 is not free. It is split into 3 x
-//! 2 and 3 x 1; 3 x 2 is not free either, nor is 2 x 3, and is split into 2 x 2 (a) and 1 x 2 (b).
-//! Then comes 3 x 1. By best fit it is free (c). By first fit it is not, and is split into 2 x 1
-//! (c) and 1 x 1 (d).
+//! A request for 3 x 3 processors on a 5 x 4 mesh, # busy. 3 x 3 is not free, and is split into 3 x
+//! 2 and 3 x 1. Neither 3 x 2 nor 2 x 3 is free, so this part is split into 2 x 2 (a) and 1 x 2
+//! (b). Then comes 3 x 1. With best fit it is free (c). With first fit it is not, and is split into
+//! 2 x 1 (c) and 1 x 1 (d).
 //!
 //! ```text
 //!   y  pald-ff        y  pald-bf
@@ -85,7 +86,7 @@ pub(super) enum Fit {
     Best,
 }
 
-/// What is left of a part and what is split off.
+/// The two parts of a split: the rest of the part, and the strip that is split off.
 const fn split(part: Sides) -> (Sides, Sides) {
     let Sides { w, h } = part;
     if h >= w {
@@ -100,14 +101,14 @@ struct Parts<'a, 'd, 'p> {
     fit: Fit,
     may_rotate: bool,
     mesh: Sides,
-    /// The occupancy with the parts so far.
+    /// A copy of the occupancy, in which the parts so far are busy.
     copy: Occupancy<'a>,
     scratch: &'a mut [Word],
     draft: &'a mut Draft<'d, 'p>,
 }
 
 impl Parts<'_, '_, '_> {
-    /// Takes a free place of these sides; whether there is one.
+    /// Takes a free place of these sides. Returns whether there is one.
     fn take(&mut self, sides: Sides) -> bool {
         let turned = (self.may_rotate && !sides.is_square()).then(|| sides.rotated());
         let mut orientations = [Some(sides), turned].into_iter().flatten();
@@ -137,7 +138,7 @@ impl Parts<'_, '_, '_> {
         }
     }
 
-    /// Takes what is left of a part after as few splits as possible. Returns the number of splits;
+    /// Takes the rest of a part after as few splits as possible. Returns the number of splits;
     /// `None` if nothing is free.
     fn take_most(&mut self, whole: Sides) -> Option<u32> {
         let (mut part, mut splits) = (whole, 0);
@@ -151,7 +152,7 @@ impl Parts<'_, '_, '_> {
         Some(splits)
     }
 
-    /// Takes a part and all that is split off; whether enough was free.
+    /// Takes a part and all strips that are split off. Returns whether enough processors were free.
     fn take_all(&mut self, whole: Sides) -> bool {
         let Some(splits) = self.take_most(whole) else {
             return false;

@@ -10,14 +10,14 @@
 //!
 //! The I/O processors lie at the left of the mesh, next to the column x = 0, and do not belong to
 //! it. A request for R processors takes ceil(R / 2) from the half of the rows that has more free
-//! ones, above or below the middle. It takes the others from the other half. In each half columns
-//! come from left to right, and in a column rows from the middle outwards.
+//! processors, above or below the middle. It takes the rest from the other half. In each half
+//! columns come from left to right, and in a column rows from the middle outwards.
 //!
 //! # Differences from the paper
 //!
 //! The description leaves the following open. If both halves have equally many free processors,
-//! more are taken below. With an odd number of rows the middle one is above. If a half has too few
-//! free processors, the other half supplies the rest.
+//! more are taken below. With an odd number of rows the middle row belongs to the half above. If a
+//! half has too few free processors, the other half supplies the rest.
 //!
 //! # Complexity and memory
 //!
@@ -26,8 +26,8 @@
 //!
 //! # Recognition
 //!
-//! Complete: it fails only if fewer than R processors are free. Drawback: jobs are long and thin,
-//! and their own messages travel far.
+//! Complete: a request fails only if fewer than R processors are free. Drawback: jobs are long and
+//! thin, and their own messages travel far.
 //!
 //! # Example
 //!
@@ -93,7 +93,7 @@ pub(super) fn propose(
     } else {
         (fewer, more)
     };
-    // If one half has too few, the other supplies the rest.
+    // If one half has too few processors, the other supplies the rest.
     let lacking_below = in_below.saturating_sub(free_below);
     let lacking_above = in_above.saturating_sub(free_above);
     let from_below = in_below - lacking_below + lacking_above;

@@ -5,61 +5,63 @@
 //!
 //! W. Tang, Z. Lan, N. Desai, D. Buettner and Y. Yu, "Reducing Fragmentation on Torus-Connected
 //! Supercomputers", IEEE Int. Parallel and Distributed Processing Symposium, 2011. The abstract was
-//! read, not the text. The rules are those of the source code of another simulator, that of the
-//! resource manager Cobalt (`ido/cobalt`, `bqsim.py` and `bg_base_system.py`), which was read.
+//! read, not the text. The rules are those of another simulator's source code, which was read: the
+//! simulator of the resource manager Cobalt (`ido/cobalt`, `bqsim.py` and `bg_base_system.py`).
 //!
 //! # Definition
 //!
 //! The whole machine is a *partition*. Each partition of more than one processor is halved across
 //! its longest side, or the longest side of the lowest dimension, into a lower and an upper
-//! partition. The lower one gets the larger half of an odd side. The *parents* of a partition are
-//! all partitions around it. Its *buddy* is the other half of its nearest parent, if both halves
-//! are equally large. Partitions are in order of their names: those of the lower half before those
-//! of the upper half.
+//! partition. If the side is odd, the lower partition gets the larger half. The *parents* of a
+//! partition are all partitions around it. Its *buddy* is the other half of its nearest parent, if
+//! both halves are equally large. Partitions are in order of their names: those of the lower half
+//! before those of the upper half.
 //!
-//! A request for n processors takes a partition of the smallest size, of all sizes that occur, that
-//! is at least n. The shape of the request does not matter.
+//! A request for n processors takes a partition of the smallest size that occurs and is at least n.
+//! The shape of the request does not matter.
 //!
-//! - `partition`, the base rule: of the idle partitions of this size the one with the fewest idle
-//!   parents, which become blocked; of several the first in order.
-//! - `walltime-aware`: of the partitions with the fewest idle parents those count whose buddy is
-//!   held by exactly one job. The difference of the estimate of the new job and the time that this
-//!   job is expected to run on is least; of several it is the first in order. If there is no such
-//!   buddy, the base rule decides.
+//! - `partition`, the base rule: takes the idle partition of this size with the fewest idle
+//!   parents, which become blocked; ties: the first in order.
+//! - `walltime-aware`: among the partitions with the fewest idle parents, those count whose buddy
+//!   is held by exactly one job. It takes the partition with the least difference between the
+//!   estimate of the new job and the time that the buddy's job is still expected to run; ties: the
+//!   first in order. If there is no such buddy, the base rule decides.
 //!
 //! So both halves of a parent become idle at about the same time, and larger jobs fit.
 //!
 //! # What belongs to a scheduler
 //!
-//! The paper's scheme is also one of the queue. What the schedulers here have:
+//! The paper's scheme also has rules for the queue. The schedulers here have one of them:
 //!
 //! - A job that cannot start closes ("drains") the partition of its size that frees soonest, and
 //!   later jobs start only if they do not delay it. These are reservations:
 //!   [`Easy`](crate::SchedulerKind::Easy) makes one for the head of the queue,
 //!   [`Conservative`](crate::SchedulerKind::Conservative) one for every waiting job.
 //!
-//! What is left out:
+//! The others are left out:
 //!
 //! - `aggr`: after a start beside an idle buddy, the job of the queue with the nearest shorter
-//!   walltime starts on the buddy, out of order and whoever waits before it. It chooses the job and
-//!   the place in one step. Here a scheduler chooses the job and cannot name a place, and no job
-//!   starts before the head without regard to it.
-//! - The window: all orders of the first W jobs are tried, and that of the earliest end is taken. A
-//!   scheduler here asks for one attempt at a time, and would need W! passes over a supposed
-//!   machine, more than the pauses on a board allow. With W = 1 there is no window.
-//! - The order by (wait / walltime)^3 * size (WFP), which is a priority and no rule of placement.
+//!   walltime starts on the buddy, out of order and whatever jobs wait before it. This rule chooses
+//!   the job and the place in one step. Here a scheduler chooses the job and cannot name a place,
+//!   and no job starts before the head without regard to it.
+//! - The window: all orders of the first W jobs are tried, and the order with the earliest end is
+//!   taken. A scheduler here asks for one attempt at a time, and would need W! passes over a
+//!   supposed machine, more than the pauses on a board allow. With W = 1 there is no window.
+//! - The order by (wait / walltime)^3 * size (WFP), which is a priority and not a rule of
+//!   placement.
 //!
 //! # Differences from that code
 //!
-//! - There the machine has a list of partitions from a file, in which one may have several parents
-//!   of a size, and names are texts. A tree of halves is the choice of this project.
+//! - There the machine has a list of partitions from a file, in which a partition may have several
+//!   parents of a size, and names are texts. A tree of halves is the choice of this project.
 //! - There partitions above 4096 nodes have no buddy. Here there is no limit.
 //! - A job that has run for its estimate or longer ends now. There the time left is negative.
-//! - A job without an estimate is placed by the base rule, and a job that has none is no buddy's.
+//! - A job without an estimate is placed by the base rule. A running job without an estimate does
+//!   not count as the job of a buddy.
 //! - A block that is reserved for a waiting job, and withheld from the job that is placed, counts
-//!   as one that this job holds until its own estimated end.
-//! - The place of a reservation, which is a supposition, is chosen by the base rule, and so is that
-//!   of an [`Allocator`](crate::Allocator), which knows no ends.
+//!   as held by the waiting job until the waiting job's estimated end.
+//! - The place of a reservation, which is a supposition, is chosen by the base rule. So is a place
+//!   in an [`Allocator`](crate::Allocator), which knows no ends.
 //!
 //! # Complexity and memory
 //!
@@ -69,8 +71,8 @@
 //!
 //! # Recognition
 //!
-//! Not complete: a free box that is no partition of the size is not found. Among the partitions of
-//! the size both rules are complete: in the same state they refuse the same requests.
+//! Not complete: a free box that is not a partition of the size is not found. Among the partitions
+//! of the size both rules are complete: in the same state they refuse the same requests.
 //!
 //! # Drawbacks
 //!
@@ -80,8 +82,8 @@
 //!
 //! A 4 x 4 mesh. Jobs A (until 100), B and C (until 10) of four processors get the squares of the
 //! tree from the left; then B ends. A job of 3 processors for 12 arrives. The two idle squares have
-//! no idle parent. The base rule takes the first, beside A; the walltime-aware rule the one beside
-//! C, which ends at nearly the same time.
+//! no idle parent. The base rule takes the first, beside A. The walltime-aware rule takes the
+//! square beside C, which ends at nearly the same time.
 //!
 //! ```text
 //!   y  partition      y  walltime-aware
@@ -134,12 +136,12 @@ use crate::request::Ticks;
 /// 2 log2 s times.
 const WAITING_MAX: usize = 2 * NODES_MAX.ilog2() as usize + 2;
 
-/// Which partition a job gets if several have the fewest idle parents.
+/// The choice of a partition if several have the fewest idle parents.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Choice {
     /// The first.
     First,
-    /// The one beside the job that ends at about the same time.
+    /// The partition beside the job that ends at about the same time.
     NearestEnd,
 }
 
@@ -148,7 +150,7 @@ pub(super) enum Choice {
 struct Partition {
     block: Block,
     buddy: Option<Block>,
-    /// How many of its parents are idle. If one is, the partition is idle.
+    /// The number of idle parents. If a parent is idle, so is the partition.
     idle_parents: u32,
 }
 
@@ -161,7 +163,7 @@ impl Partition {
         }
     }
 
-    /// The two halves, the lower one first; `None` of a single processor.
+    /// The two halves, the lower one first; `None` for a single processor.
     fn halves(self, grid: &Grid, idle_parents: u32) -> Option<[Partition; 2]> {
         let extent = grid.extent(self.block);
         let longest = *extent.iter().max()?;
@@ -222,7 +224,7 @@ pub(super) fn partition(request: &Request, grid: &Grid) -> Result<u32, Refusal> 
     size(grid, request.processors).ok_or(Refusal::NeverFits)
 }
 
-/// The idle partition with the fewest idle parents, by this choice of several.
+/// The idle partition with the fewest idle parents; if there are several, the choice decides.
 pub(super) fn place(
     site: &Site<'_>,
     _workspace: &mut Workspace<'_>,
@@ -240,7 +242,8 @@ pub(super) fn place(
         let held = outlook.held().find(|held| held.block == buddy)?;
         Some(estimate.get().abs_diff(held.ends? - outlook.now()))
     };
-    // How many parents are idle, and the difference; none comes after all others.
+    // The number of idle parents, and the difference of times. A partition without a difference
+    // comes last.
     let mut best: Option<((u32, Option<Ticks>), Block)> = None;
     let mut waiting: Vec<Partition, WAITING_MAX> = Vec::new();
     let mut next = Some(Partition::whole(grid));
@@ -260,7 +263,7 @@ pub(super) fn place(
         if area > size {
             let parents = if is_idle { idle_parents + 1 } else { 0 };
             if let Some([lower, upper]) = partition.halves(grid, parents) {
-                // There is room for one of each level.
+                // There is room for one partition of each level.
                 let _ = waiting.push(upper);
                 next = Some(lower);
             }

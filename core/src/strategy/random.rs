@@ -11,26 +11,26 @@
 //!
 //! # Differences from the paper
 //!
-//! The paper does not say how the processors are drawn. They are listed as blocks in the order of
-//! their numbers ([`Gather`]).
+//! The paper does not say how the processors are drawn. Here they are listed as blocks in the order
+//! of their numbers ([`Gather`]).
 //!
 //! # Random numbers
 //!
 //! The generator is PCG-XSH-RR with 64 bits of state (`rand_pcg::Pcg32`). It is seeded with
 //! [`StrategyKind::Random`](crate::StrategyKind::Random)'s `seed` by
-//! [`SeedableRng::seed_from_u64`], and anew with every configure and reset. All draws are of 32
-//! bits: the same seed gives the same decisions on every target. An attempt that fails leaves the
-//! generator as it was.
+//! [`SeedableRng::seed_from_u64`], and seeded anew with every configure and reset. All draws are of
+//! 32 bits: the same seed gives the same decisions on every target. An attempt that fails leaves
+//! the generator as it was.
 //!
 //! # Complexity and memory
 //!
 //! O(words + f) for an allocation while f processors are free, with a draw for each free processor
-//! up to the last that is chosen; nothing for a release. 24 bytes.
+//! up to the last that is chosen; nothing for a release. Memory: 24 bytes.
 //!
 //! # Recognition
 //!
-//! Complete: it fails only if fewer than n processors are free. There is no fragmentation of either
-//! kind, but contiguity is lost.
+//! Complete: a request fails only if fewer than n processors are free. There is no fragmentation of
+//! either kind, but contiguity is lost.
 //!
 //! # Example
 //!
@@ -63,8 +63,8 @@ use crate::word::{WORD_BITS, Word};
 pub(super) struct Draws {
     seed: u64,
     generator: Pcg32,
-    /// How many numbers were drawn. With the seed this gives the state of the generator, which does
-    /// not show it. (Its feature `serde` needs `std`.)
+    /// How many numbers were drawn. With the seed, this gives the state of the generator. The
+    /// generator does not show its state. (Its feature `serde` needs `std`.)
     count: u64,
 }
 
@@ -77,10 +77,10 @@ impl Draws {
         }
     }
 
-    /// Draws for one processor after the other, until none is missing, whether it is among the
-    /// `missing` ones that are chosen. `left` processors must be left to choose from. Returns the
-    /// chosen ones.
-    // A function of its own, on a copy: so the board has registers for all that changes.
+    /// Goes through the free processors until no chosen one is missing. For each, it draws whether
+    /// the processor is among the `missing` ones that are chosen. `left` processors must be left to
+    /// choose from. Returns the chosen processors.
+    // A function of its own, on a copy, so that the board keeps all variables in registers.
     #[inline(never)]
     fn sample(&mut self, mut free: Word, mut missing: u32, mut left: u32) -> Word {
         let mut draws = self.clone();
@@ -105,8 +105,8 @@ impl Draws {
         loop {
             self.count = self.count.wrapping_add(1);
             let product = u64::from(self.generator.next_u32()) * u64::from(bound);
-            // The 2^32 numbers are a whole multiple of the bound and a rest. As many are rejected
-            // as the rest.
+            // 2^32 is a multiple of the bound plus a remainder. As many numbers as the remainder
+            // are rejected.
             let low = product as u32;
             if low >= bound || low >= bound.wrapping_neg() % bound {
                 return (product >> 32) as u32;
@@ -139,8 +139,8 @@ impl Keeps for Draws {
     }
 }
 
-/// Takes processors that are drawn. Only a search whose blocks may be granted draws: other answers
-/// do not depend on the choice, and later draws must not change.
+/// Takes processors that are drawn. Only a search whose blocks may be granted draws. Other answers
+/// do not depend on the choice, and must not change later draws.
 pub(super) fn propose(
     draws: &mut Draws,
     site: &Site<'_>,
@@ -148,8 +148,8 @@ pub(super) fn propose(
     request: &Request,
     draft: &mut Draft<'_, '_>,
 ) -> bool {
-    // An attempt that fails draws nothing. Any other succeeds, as the pool has a block for each
-    // processor.
+    // An attempt that fails draws nothing. Any other attempt succeeds, as the pool has a block for
+    // each processor.
     if request.processors > site.occupancy.free() {
         return false;
     }

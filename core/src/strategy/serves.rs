@@ -1,4 +1,4 @@
-//! Which machines a strategy serves: [`Serves`].
+//! The machines that a strategy serves: [`Serves`].
 
 use core::fmt;
 
@@ -18,7 +18,7 @@ pub enum Serves {
     },
     /// Two-dimensional meshes.
     Mesh,
-    /// Two-dimensional meshes with equal sides, a power of two.
+    /// Two-dimensional meshes with equal sides that are a power of two.
     PowerOfTwoMesh,
     /// Two-dimensional meshes whose sides are powers of two, not higher than wide.
     HalvableMesh,
@@ -41,7 +41,7 @@ pub enum Serves {
 }
 
 impl Serves {
-    /// Whether these are machines with a description, which a grid alone does not have.
+    /// Whether the strategy needs a description of the machine; a grid alone has none.
     #[must_use]
     pub const fn needs_description(self) -> bool {
         matches!(self, Serves::Cubes | Serves::Placements)
@@ -70,7 +70,7 @@ impl Serves {
         Serves::Mesh
     };
 
-    /// Whether the machine is one of them.
+    /// Whether the machine is one of these.
     pub const fn includes(self, grid: &Grid) -> bool {
         let power_of_two = grid.side(0).is_power_of_two();
         match self {
@@ -107,7 +107,7 @@ impl Serves {
     }
 }
 
-/// For an error message: what is expected of a machine.
+/// The machines in words, as an error message expects them.
 impl fmt::Display for Serves {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {

@@ -18,7 +18,7 @@
 //! - Fixed orientation: the request turned as all requests are.
 //! - FlexFold: `(a, b)`, `(b, a)`, `(a/2, 2b)`, `(2a, b/2)`.
 //! - All shapes: `(a, b)`, `(b, a)`, then every other pair of factors of `a * b`, the most square
-//!   first, of two that are rotations of each other the wider first.
+//!   first; if two are rotations of each other, the wider first.
 //!
 //! # Differences from the papers
 //!
@@ -29,19 +29,19 @@
 //!   along x when the mesh is square.
 //! - FlexFold: Alshdefat says that both sides must be even. Here a side is halved whenever it is
 //!   even itself.
-//! - All shapes: the text gives one example of the order. Here it is as above.
+//! - All shapes: the text gives only one example of the order. Here the order is as above.
 //!
 //! # Complexity and memory
 //!
 //! A search of first fit for each shape: one for fixed orientation, up to four for FlexFold, and
 //! for all shapes at most two for each divisor of `a * b` up to its square root. A search for
 //! `a x b` takes O(H * ceil(W / word) * log a) in ordinary occupancies and
-//! O(H * ceil(W / word) * (log a + b)) in the worst case. Bounds are kept, and a release takes as
-//! long, as in first fit. Scratch: as many words as the occupancy.
+//! O(H * ceil(W / word) * (log a + b)) in the worst case. As in first fit, bounds are kept, and a
+//! release takes as long. Scratch: as many words as the occupancy.
 //!
 //! # Recognition
 //!
-//! Fixed orientation is not complete: where only the other orientation is free, the request waits.
+//! Fixed orientation is not complete: if only the other orientation is free, the request waits.
 //!
 //! ```text
 //!   y
@@ -52,7 +52,7 @@
 //! ```
 //!
 //! FlexFold and all shapes are complete for the requested submesh in both orientations. FlexFold
-//! accepts folded ones as well, all shapes any other shape of the same size.
+//! also accepts folded submeshes; all shapes accepts any other shape of the same size.
 //!
 //! ```text
 //!   y                         y

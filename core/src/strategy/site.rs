@@ -9,7 +9,7 @@ use crate::outlook::{Outlook, Placing};
 use crate::pool::Chain;
 use crate::request::Request;
 
-/// Where a strategy looks for a place, and what the answer is for.
+/// The occupancy in which a strategy looks for a place, and the purpose of the answer.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Site<'a> {
@@ -20,10 +20,10 @@ pub struct Site<'a> {
     purpose: Purpose<'a, 'a>,
 }
 
-/// What the answer of a strategy is for.
+/// The purpose of a strategy's answer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Purpose<'a, 'm> {
-    /// Only the answer counts, yes or no.
+    /// The answer yes or no; the place does not matter.
     Question,
     /// A place, for a reservation or where blocks were given back.
     Place,
@@ -49,7 +49,7 @@ impl<'a> Site<'a> {
         }
     }
 
-    /// Lets a strategy look here for a place for one slice. Strategies are asked nowhere else.
+    /// Lets a strategy look here for a place for one slice. No other function asks a strategy.
     ///
     /// # Errors
     ///
@@ -71,20 +71,21 @@ impl<'a> Site<'a> {
         self.occupancy.grid()
     }
 
-    /// Whether only the answer counts, yes or no: the caller discards the draft.
+    /// Whether only the answer yes or no counts: the caller discards the draft.
     #[inline]
     pub const fn is_question(&self) -> bool {
         matches!(self.purpose, Purpose::Question)
     }
 
-    /// Whether what is found may be granted to a job.
+    /// Whether the place that is found may be granted to a job.
     #[inline]
     pub(crate) const fn may_be_granted(&self) -> bool {
         matches!(self.purpose, Purpose::Slice | Purpose::Grant(_))
     }
 
     /// Whether the occupancy is a supposed one: blocks of running jobs may be free in it, and free
-    /// blocks busy. What a strategy keeps about the machine's occupancy does not agree with it.
+    /// blocks busy. The data that a strategy keeps about the machine's occupancy does not agree
+    /// with it.
     #[inline]
     pub const fn is_supposed(&self) -> bool {
         self.occupancy.is_supposed()

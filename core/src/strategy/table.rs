@@ -1,4 +1,5 @@
-//! The table of strategies, an entry each. All other lists of strategies are made from it.
+//! The table of strategies, with an entry for each. All other lists of strategies are made from the
+//! table.
 
 /// Passes the table to the macro `$make`.
 ///
@@ -6,32 +7,33 @@
 /// feature that builds the file.
 ///
 /// An entry has the strategy's documentation, its [`StrategyKind`](super::StrategyKind) and its
-/// name. `decides` says how it decides:
+/// name. `decides` says how the strategy decides:
 ///
 /// - `facts`: the fields of [`Facts`](super::Facts) that are not the default;
-/// - `keeps`: the type of what it keeps between decisions ([`Keeps`](super::keeps::Keeps)), and how
-///   it is made. Most strategies keep nothing;
+/// - `keeps`: the type of the data that the strategy keeps between decisions
+///   ([`Keeps`](super::keeps::Keeps)), and how the data is made. Most strategies keep nothing;
 /// - `demand`: a function of the request and the grid, in `demand.rs` or in the file of the
 ///   strategy; `of machine` passes the description as well;
-/// - `place`: the function of the file that finds the block of a contiguous strategy. It takes what
-///   the strategy keeps, the [`Site`](super::Site), the workspace, the request and the draft. Any
-///   other strategy has `propose`, which writes into the draft, and returns whether it found a
-///   place.
+/// - `place`: the function of the file that finds the block of a contiguous strategy. Its arguments
+///   are the data that the strategy keeps, the [`Site`](super::Site), the workspace, the request
+///   and the draft. Any other strategy has `propose`, which writes into the draft and returns
+///   whether it found a place.
 ///
-/// Arguments in parentheses follow the others. They may name parameters of the strategy and what
-/// its file shows; `grid` is the machine.
+/// Arguments in parentheses follow the others. They may name parameters of the strategy and items
+/// of its file; `grid` is the machine.
 ///
-/// Then follow the abbreviations in the papers, the machines it serves ([`Serves`](super::Serves)),
-/// whether it is complete, what a job holds ([`Contiguity`](super::Contiguity)), the memory it
-/// needs ([`StrategyMemory`](super::workspace::StrategyMemory)), how it lays a shape
-/// ([`SliceRule`](crate::SliceRule)), and its source. The place of an entry is the number on the
-/// wire, so new entries go to the end.
+/// Then come the abbreviations in the papers, the machines that the strategy serves
+/// ([`Serves`](super::Serves)), whether it is complete, what a job holds
+/// ([`Contiguity`](super::Contiguity)), the memory that the strategy needs
+/// ([`StrategyMemory`](super::workspace::StrategyMemory)), how it lays a shape
+/// ([`SliceRule`](crate::SliceRule)), and its source. The place of an entry is the strategy's
+/// number on the wire, so new entries go to the end.
 ///
 /// # Parameters
 ///
-/// Most strategies take none. The others have, after the kind, its fields, each with its default:
-/// `{ seed: u64 = 0 }`. Numbers are `u64`. The machines served may depend on them: `MultiplesOf {
-/// exponent }`.
+/// Most strategies take no parameters. The others have, after the kind, its fields, each with its
+/// default: `{ seed: u64 = 0 }`. Numbers are `u64`. The machines served may depend on the
+/// parameters: `MultiplesOf { exponent }`.
 ///
 /// `forms` lists how the strategy is written with parameters:
 /// `"random:seed=SEED" { seed: value } in 1..=u64::MAX`. The capitals at the end stand for a whole
@@ -40,7 +42,7 @@
 /// a fraction: `"..:RATIO" per 1_000_000 { ratio: value } in 0..=1_000_000`. A choice among names
 /// is a field with its own type and a form for each name.
 ///
-/// `$dollar` is passed on for those who define a macro from the table.
+/// `$dollar` is passed on to macros that define a macro from the table.
 macro_rules! table {
     ($make:ident $($dollar:tt)?) => { $make! { (value grid $($dollar)?)
         mod first_fit = "first-fit" {
@@ -235,8 +237,8 @@ macro_rules! table {
         mod random = "random" {
             /// Random.
             Random {
-                /// What its random numbers derive from. For 0, the default, the simulator derives a
-                /// seed for each replication ([`StrategyKind::seeded`]).
+                /// The seed of the random numbers. For 0, the default, the simulator derives a seed
+                /// for each replication ([`StrategyKind::seeded`]).
                 seed: u64 = 0,
             } = "random" {
                 decides: {

@@ -8,10 +8,10 @@
 //! A *placement* is a box with a list of anchors ([`Placement`]). Along an axis of side L the
 //! anchors are seed, seed + spacing, .. modulo L until the seed returns; all anchors of a placement
 //! are taken with x outermost and z innermost. A request names a number of processors, which must
-//! be that of a placement. Among the free anchors of the first placement of this number that has
-//! one, the job gets the one that breaks the fewest free anchors of the next larger placement; ties
-//! by order. Where a number has several placements, a later one is taken only if none of the
-//! earlier ones is free.
+//! be that of a placement. The first placement of this number that has a free anchor counts. Among
+//! its free anchors, the job gets the one that breaks the fewest free anchors of the next larger
+//! placement; ties by order. If a number has several placements, a later one is taken only if no
+//! earlier one is free.
 //!
 //! # Differences from the source
 //!
@@ -19,8 +19,8 @@
 //!
 //! # Complexity and memory
 //!
-//! A look at each anchor of the placements of this number, and for each that is free at the anchors
-//! of the next larger placement. A release takes nothing. No memory.
+//! An allocation looks at each anchor of the placements of this number, and for each free anchor at
+//! the anchors of the next larger placement. A release takes nothing. No memory.
 //!
 //! # Recognition
 //!

@@ -15,9 +15,9 @@
 //!   Algorithms for K-ary n-cubes", Proc. Int. Conf. on Parallel Processing II, 1995; described by
 //!   Chuang and Wu, section 1.
 //!
-//! All search in the same order: notation by notation, for each the orders of the radices, for
-//! each the start positions, then the select digits, both in lexicographic order. They differ in
-//! the radices, their orders, the starts and the notations:
+//! All search in the same order: notation by notation; for each notation the orders of the radices;
+//! for each order the start positions, then the select digits, both in lexicographic order. They
+//! differ in the radices, their orders, the starts and the notations:
 //!
 //! | | radices | orders | starts | notations |
 //! |---|---|---|---|---|
@@ -30,27 +30,28 @@
 //! # Differences from the papers
 //!
 //! - The paper assigns the radices of a request to the dimensions of a notation from left to right
-//!   only, and so does not recognise all subcubes, as it claims. `tree-collapsing-printed` does so.
-//!   `tree-collapsing` tries each notation with every distinct order of the radices: the one that
-//!   was requested, then the others in lexicographic order, the first following the last. A
-//!   request with [`Flags::FIXED_ORIENTATION`](crate::Flags::FIXED_ORIENTATION) keeps its order; on
-//!   a grid of two dimensions that is no k-ary n-cube its extents of 1 as well, since `1 x a` would
-//!   else be served by `a x 1`. This holds for the search as printed, too.
+//!   only. So, contrary to its claim, it does not recognise all subcubes. `tree-collapsing-printed`
+//!   follows the paper. `tree-collapsing` tries each notation with every distinct order of the
+//!   radices: the one that was requested, then the others in lexicographic order, the first
+//!   following the last. A request with
+//!   [`Flags::FIXED_ORIENTATION`](crate::Flags::FIXED_ORIENTATION) keeps its order. On a grid of
+//!   two dimensions that is not a k-ary n-cube it keeps its extents of 1 as well, since `1 x a`
+//!   would else be served by `a x 1`. This holds for the search as printed, too.
 //! - The paper tries one subcube after the other. Here a notation with an order of radices is tried
 //!   at all nodes at once in a bitmap, and the first subcube in the paper's order is taken. The
 //!   decisions are the same.
-//! - The paper is about k-ary n-cubes. On any other grid a dimension has its own side, below which
-//!   a radix must stay, and may not wrap; then start and extent together must stay below it. The
+//! - The paper is about k-ary n-cubes. On any other grid a dimension has its own side, which limits
+//!   the radix. A dimension may also not wrap; then the side limits start and extent together. The
 //!   radices are the extents above 1. On a k-ary n-cube they are named like the digits of an
 //!   address, the highest dimension first; on any other grid x is named first, so the last extent
 //!   is the leftmost radix.
-//! - What cannot succeed is not tried: notations and orders that begin like one for which no node
-//!   was left, and requests at least as large as one that has failed since a processor last became
-//!   free.
+//! - The search leaves out attempts that cannot succeed: notations and orders that begin like one
+//!   for which no node was left, and requests at least as large as one that has failed since a
+//!   processor last became free.
 //! - Free list, sniffing and partner are built from what Chuang and Wu say of them.
-//!   - Free list recognises all free subcubes, k must be a power of two, and a job is given more
-//!     than it needs if a radix is not a power of two. This is not the lists of free subcubes
-//!     themselves, but a complete search for the rounded radices.
+//!   - Free list recognises all free subcubes, k must be a power of two, and a job gets more than
+//!     it needs if a radix is not a power of two. Here the strategy keeps no lists of free
+//!     subcubes, but makes a complete search for the rounded radices.
 //!   - Sniffing searches exhaustively under some subcube representations, which do not cover all
 //!     subcubes, and allocates far more than a job asks for. Here a request of m radices takes a
 //!     subcube of m equal extents, the largest of the radices, whose positions do not wrap around.
@@ -71,11 +72,11 @@
 //!   is one, whatever the order of its extents and wherever it wraps around. Nothing is allocated
 //!   beyond the request.
 //! - As printed: not complete, although the paper says so. A subcube whose extents are the radices
-//!   in another order is not found. A 4-ary 3-cube can be asked for 39 requests, and 30 of them
-//!   have such subcubes. The smallest counter-example is a 3-ary 2-cube, since it takes two
-//!   dimensions and two different radices from 2 to k, with six free processors. The request (3, 2)
-//!   is laid along A[1] and A[0] in this order only, and refused, although the six form a subcube
-//!   with the extents (2, 3):
+//!   in another order is not found. On a 4-ary 3-cube 39 requests are possible, and 30 of them have
+//!   such subcubes. The smallest counter-example is a 3-ary 2-cube, since it takes two dimensions
+//!   and two different radices from 2 to k, with six free processors. The request (3, 2) is laid
+//!   along A[1] and A[0] in this order only, and refused, although the six form a subcube with the
+//!   extents (2, 3):
 //!
 //!   ```text
 //!     A[1]

@@ -1,4 +1,4 @@
-//! The memory in which a strategy works: [`Workspace`], and which memory a strategy needs:
+//! The memory in which a strategy works: [`Workspace`], and the memory that a strategy needs:
 //! [`StrategyMemory`].
 
 use crate::machine::Description;
@@ -51,15 +51,16 @@ impl<'m> Workspace<'m> {
 /// How much memory a strategy needs in addition to the occupancy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StrategyMemory {
-    /// None.
+    /// No memory.
     Nothing,
     /// Scratch: on a two-dimensional mesh as many words as the occupancy has, on any other grid
     /// twice as many.
     Scratch,
     /// Scratch: on any grid twice as many words as the occupancy has.
     TwiceScratch,
-    /// Scratch: as many words as the occupancy has, or if that is more, two for each length that
-    /// free intervals on a line through all N processors can have, which are 2 sqrt(2 N).
+    /// Scratch: the larger of two numbers. One is the number of words of the occupancy. The other
+    /// is two words for each length that free intervals on a line through all N processors can
+    /// have: 2 sqrt(2 N).
     Lengths,
     /// Scratch: as many words as the occupancy has, and two for each coordinate of each dimension,
     /// for one more dimension of side 1 on a two-dimensional mesh.
@@ -67,7 +68,8 @@ pub(crate) enum StrategyMemory {
     /// A list of submeshes, a cell for each processor. On any grid but a two-dimensional mesh also
     /// scratch for the search of maximal free boxes.
     List,
-    /// As long a list, and the scratch of `foresight::Division` for this number of states.
+    /// A list as for [`StrategyMemory::List`], and the scratch of `foresight::Division` for this
+    /// number of states.
     Foresight {
         /// The number of states.
         budget: u64,
@@ -77,7 +79,7 @@ pub(crate) enum StrategyMemory {
         /// The number of states.
         budget: u64,
     },
-    /// A list: for each cube of the description a bit for each of its processors, and two numbers;
-    /// and the bits of one more cube.
+    /// A list. For each cube of the description it has a bit for each processor of the cube, and
+    /// two numbers. In addition it has the bits of one more cube.
     Cubes,
 }

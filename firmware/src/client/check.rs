@@ -17,7 +17,7 @@ use meshalloc::{
 use crate::frame::{CRC_LEN, HEADER_LEN};
 use crate::protocol::{Events, Greeting, PROTOCOL_VERSION};
 
-/// The shortest frame there is, that of Hello: COBS and the delimiters add three bytes.
+/// The length of the shortest frame, that of Hello: COBS and the delimiters add three bytes.
 const HELLO_FRAME_LEN: usize = HEADER_LEN + 1 + CRC_LEN + 3;
 
 /// Fails with what was expected.
@@ -406,7 +406,7 @@ fn statistics(statistics: &Statistics, capacity: &Capacity) -> Check {
             )
         },
     )?;
-    // Those that come or go at this moment may be counted in one of them only.
+    // Jobs that come or go at this moment may be counted in only one of the two.
     let gone = counts.submitted.checked_sub(counts.released);
     let holds = gone.is_some_and(|gone| gone.abs_diff(present) <= 1);
     expect(holds, || {

@@ -1,7 +1,7 @@
 //! A short test of a board that was just ported: [`smoke`].
 //!
-//! Each step tries a part of the port, in the order in which they depend on each other. A step that
-//! fails says what was expected and what came.
+//! Each step tries a part of the port, in the order in which they depend on each other. The error
+//! of a failed step has the expected and the actual result.
 
 use std::format;
 use std::string::{String, ToString as _};
@@ -20,9 +20,9 @@ use crate::protocol::{LineCounters, Origin};
 #[derive(Debug, thiserror::Error)]
 #[error("{step}: {reason}")]
 pub struct SmokeError {
-    /// What was tried.
+    /// The step that failed.
     pub step: &'static str,
-    /// What was expected, and what came.
+    /// The expected and the actual result.
     pub reason: String,
 }
 
@@ -31,7 +31,7 @@ const SIDE: u16 = 8;
 const PROCESSORS: u32 = SIDE as u32 * SIDE as u32;
 /// The time between two grants that shows how fast the board's clock goes.
 const PAUSE: Duration = Duration::from_secs(2);
-/// How much that may be off by the clock of this host.
+/// The allowed difference between this time on the board's clock and on the host's clock.
 pub const CLOCK_OFF: Duration = Duration::from_millis(500);
 /// Round trips whose frames must arrive without a fault.
 const ROUND_TRIPS: u32 = 200;
@@ -122,7 +122,7 @@ pub fn smoke<L: Line>(
 ///
 /// # Errors
 ///
-/// When it is not reset within a minute, or has kept something else.
+/// When the board is not reset within a minute, or has kept something else.
 pub fn smoke_reset<L: Line>(
     client: &mut Client<L>,
     report: &mut dyn FnMut(&str),

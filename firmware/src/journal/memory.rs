@@ -1,5 +1,5 @@
-//! A NOR flash in memory, for tests: in any unit that is written and in any sector that is erased
-//! its power can be cut, or the operation fails.
+//! A NOR flash in memory, for tests. Its power can be cut, or its operation can fail, in any write
+//! of a unit and in any erase of a sector.
 
 use std::ops::Range;
 use std::vec;
@@ -19,7 +19,7 @@ pub enum MemoryFlashError {
     Address(NorFlashErrorKind),
     /// The unit was written before, and not erased since.
     Programmed,
-    /// It failed as [`MemoryFlash::fail_after`] said.
+    /// The operation failed as [`MemoryFlash::fail_after`] demanded.
     Failed,
 }
 
@@ -37,15 +37,15 @@ impl NorFlashError for MemoryFlashError {
 /// How a step fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// It does nothing and returns an error.
+    /// The step does nothing and returns an error.
     Refused,
-    /// It does nothing and returns no error.
+    /// The step does nothing and returns no error.
     Dropped,
-    /// It leaves anything, as a cut of the power does, and returns an error.
+    /// The step leaves arbitrary bytes, as a cut of the power does, and returns an error.
     Torn,
-    /// It leaves anything and returns no error.
+    /// The step leaves arbitrary bytes and returns no error.
     Garbled,
-    /// It does what it should and returns an error.
+    /// The step succeeds but returns an error.
     Denied,
 }
 
@@ -218,7 +218,7 @@ impl<const SECTOR: usize, const UNIT: usize> MemoryFlash<SECTOR, UNIT> {
         }
     }
 
-    /// Leaves at `at` what an interrupted step leaves.
+    /// Leaves at `at` the bytes of an interrupted step.
     fn tear(&mut self, at: usize, intended: &[u8]) {
         let how = self.noise.next() % 4;
         let kept = self.noise.next() as usize % intended.len();

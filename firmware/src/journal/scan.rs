@@ -36,7 +36,8 @@ pub(super) enum Tail {
 pub(super) enum Closing {
     /// Blank: it may be written.
     Open,
-    /// A few bits have changed: it closes nothing, and cannot be written before the next erase.
+    /// A few bits have changed: the unit does not close the region, and cannot be written before
+    /// the next erase.
     Touched,
     /// A later region has a whole checkpoint.
     Closed,
@@ -49,8 +50,8 @@ pub(super) enum Content {
     Erased,
     /// At most the start of a first entry, and bits that have changed in blank flash.
     Cut,
-    /// It does not start with a checkpoint: it is damaged, its erasing was cut, or it is not a
-    /// journal's.
+    /// The region does not start with a checkpoint: it is damaged, its erase was interrupted, or it
+    /// is not a journal's.
     Foreign,
     /// A checkpoint without a commit. It was never committed if the tail is not damaged.
     Begun { generation: u64, tail: Tail },

@@ -1,27 +1,27 @@
 //! A server that keeps a journal: [`Durable`], the form of its records and checkpoints, and how a
 //! state is restored from them.
 //!
-//! A record is a [`Record`] in postcard. A chunk of a checkpoint is a byte and what follows it: 0
-//! and a part of the controller's state, or in postcard 1 and one of the sessions, or 2 and
-//! `Serving`.
+//! A record is a [`Record`] in postcard. A chunk of a checkpoint is a byte and a content: 0 and a
+//! part of the controller's state, or, in postcard, 1 and a session, or 2 and `Serving`.
 //!
 //! # The state always has room in a checkpoint
 //!
 //! Otherwise, once the room for records is used up, even the release that makes the state smaller
 //! could not be recorded. So a change is refused if the state to which it may lead could take more
-//! than three quarters of a region. That counts all that jobs may hold when they are granted, and
-//! times as long as they become in years (`Commit::adds`, [`Controller::growth_by_time`]).
-//! The room left for growth is counted with each checkpoint, and again when little is left. A
-//! checkpoint may take seven eighths: sessions, ends of leases, and what strategies remember of
-//! requests become longer, too, by some hundred bytes.
+//! than three quarters of a region. The count includes everything that jobs may hold when they are
+//! granted, and times as long as they become in years (`Commit::adds`,
+//! [`Controller::growth_by_time`]). The room left for growth is counted with each checkpoint, and
+//! again when little is left. A checkpoint may take seven eighths: sessions, ends of leases, and
+//! the requests that strategies remember become longer, too, by some hundred bytes.
 //!
 //! # Records lead to the same state
 //!
-//! Another image may read a journal, one with room for more jobs or with other strategies. A
-//! recorded change was accepted, and is accepted again wherever there is room for the state; if one
-//! is refused, this image cannot read the journal. Only strategies that look at the latest requests
-//! have records of submissions that were refused, perhaps for lack of room in the table of jobs. So
-//! their submissions are carried out again only where the table has the same room.
+//! A journal may be read by another image, with room for more jobs or with other strategies. A
+//! recorded change was accepted, and is accepted again wherever there is room for the state; if a
+//! recorded change is refused, this image cannot read the journal. Only strategies that look at the
+//! latest requests have records of submissions that were refused, perhaps for lack of room in the
+//! table of jobs. So their submissions are carried out again only where the table has the same
+//! room.
 
 use embedded_storage::nor_flash::NorFlash;
 use meshalloc::{Change, Controller, Error, Outcome, Pauses, Strategy as _, Ticks};
@@ -48,18 +48,19 @@ struct Serving {
     notice: Option<Notice>,
 }
 
-/// What only the boot that wrote a checkpoint has seen of the journal before. Each later boot tells
-/// it, too, until a session that was told has changed something: the record of that shows it.
+/// A fact about the earlier journal that only the boot that wrote a checkpoint has seen. Each later
+/// boot reports it, too, until a session that got the report has changed something, which its
+/// record shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Notice {
-    /// There was nothing in it, or nothing that was read: [`Origin::New`].
+    /// The journal was empty, or was not read: [`Origin::New`].
     New,
     /// [`Origin::Damaged`].
     Damaged,
 }
 
 impl Notice {
-    /// After this record.
+    /// The notice after this record.
     const fn after(notice: Option<Notice>, record: &Record) -> Option<Notice> {
         if record.session == NO_SESSION {
             notice
@@ -69,7 +70,7 @@ impl Notice {
     }
 }
 
-/// What was recorded since the room of the state was counted.
+/// The kind of records since the room of the state was counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Since {
     Nothing,
@@ -77,7 +78,7 @@ enum Since {
     Renewals,
     /// Anything else.
     Changes,
-    /// The same, and a change waits until the room is counted again.
+    /// Other changes, and a change waits until the room is counted again.
     Asked,
 }
 
@@ -90,7 +91,7 @@ pub struct Durable<F, const REGIONS: usize> {
     since: Since,
     /// The milliseconds that a restore takes for attempts.
     work: Ticks,
-    /// What the greetings of the next boot tell, too.
+    /// The notice that the greetings of the next boot report, too.
     notice: Option<Notice>,
 }
 
@@ -99,7 +100,7 @@ pub struct Durable<F, const REGIONS: usize> {
 const PART_MIN: usize = meshalloc::PART_MAX / 4 * 3;
 
 /// When the attempts since a checkpoint have taken this many milliseconds, another is due: a
-/// restore takes them again, and answers no frame meanwhile.
+/// restore repeats them, and answers no frame meanwhile.
 const WORK_MAX: Ticks = 30_000;
 
 impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
@@ -176,7 +177,7 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
         if reset.is_none() {
             self.left = left;
         }
-        // No sector is erased for a checkpoint that has no room.
+        // A checkpoint without room must not erase a sector.
         if bytes > room {
             return Err(NotKept);
         }
@@ -272,9 +273,9 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
         self.journal
     }
 
-    /// Brings controller and sessions into the state of the journal, and returns what greetings say
-    /// of where it comes from. If the journal cannot be read, they are empty, and it stays as it is
-    /// until the next checkpoint.
+    /// Brings controller and sessions into the state of the journal, and returns the origin of the
+    /// state for greetings. If the journal cannot be read, controller and sessions are empty, and
+    /// the journal stays as it is until the next checkpoint.
     pub(crate) fn restore<const CLIENTS: usize>(
         &mut self,
         recovered: Recovered,

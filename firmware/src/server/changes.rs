@@ -19,12 +19,12 @@ use crate::keeping::{Keep, NO_SESSION, NoRecord, Record};
 use crate::protocol::ServerMessageRef;
 use crate::protocol::{Origin, ProtocolError};
 
-/// A change that was carried out, or was not because it was not recorded.
+/// A change that was carried out, or that was not carried out because it could not be recorded.
 struct Carried<E> {
     begun: Result<Result<Outcome, Error>, NoRecord>,
     /// Whether the client was answered UnderWay before the outcome was known.
     is_under_way: bool,
-    /// Whether it was answered at all.
+    /// Whether the client was answered at all.
     is_answered: bool,
     /// The first error in writing.
     result: Result<(), E>,
@@ -32,7 +32,7 @@ struct Carried<E> {
 
 impl<K: Keep, const CLIENTS: usize> Server<'_, K, CLIENTS> {
     /// Carries out what a client asks for, and replies.
-    // Inlined into the loop that receives, it takes 400 bytes of flash more.
+    // Inlined into the loop that receives, this function takes 400 bytes of flash more.
     #[inline(never)]
     pub(super) fn carry_out<P: Port>(
         &mut self,
@@ -53,7 +53,7 @@ impl<K: Keep, const CLIENTS: usize> Server<'_, K, CLIENTS> {
             let view = view(&self.controller, true);
             return self.front.refuse(order, &view, port);
         }
-        // It would destroy a state that was not read.
+        // The change would destroy a state that was not read.
         if self.front.origin == Origin::Unread && *change != Change::Reset {
             return self.front.give_up(order, ProtocolError::Unread, port);
         }
@@ -78,9 +78,9 @@ impl<K: Keep, const CLIENTS: usize> Server<'_, K, CLIENTS> {
                 return result.and(self.front.give_up(order, error, port));
             }
             Err(reason) => {
-                // If the client was answered UnderWay and the record failed, the same frame learns
-                // that the change was not carried out, a later one why. Counting the room takes
-                // long, so it is done between frames.
+                // If the client was answered UnderWay and the record failed, the reply to the same
+                // frame says that the change was not carried out, and the reply to a later frame
+                // says why. Counting the room takes long, so it is done between frames.
                 let error = match reason {
                     NoRecord::Full => Refusal::TableFull.into(),
                     NoRecord::Uncounted | NoRecord::Failed => Error::Busy { left: 1 },
@@ -105,9 +105,10 @@ impl<K: Keep, const CLIENTS: usize> Server<'_, K, CLIENTS> {
     }
 
     /// Carries a change out, with its record and the first attempt. If there is no room for the
-    /// record, a checkpoint makes some, and the change begins again. For a reset that is one of the
-    /// short state after the reset. The record of the reset follows, since only a record makes the
-    /// journal close the older regions: without it a lost checkpoint would bring the old jobs back.
+    /// record, a checkpoint makes some, and the change begins again. For a reset it is a checkpoint
+    /// of the short state after the reset. The record of the reset follows, since only a record
+    /// makes the journal close the older regions: without it a lost checkpoint would bring the old
+    /// jobs back.
     fn carry<P: Port>(
         &mut self,
         record: &Record,
@@ -253,7 +254,7 @@ impl<K: Keep, const CLIENTS: usize> Server<'_, K, CLIENTS> {
             change: Change::EndLease { job },
         };
         let carried = self.carry(&record, None, port);
-        // It has ended, so there is no other error.
+        // The lease has ended, so there is no other error.
         self.has_no_lease_end = carried.begun.is_err();
         carried.result
     }

@@ -25,8 +25,8 @@ use crate::rate::Rate;
 use crate::sessions::{Place, Remembered, Sessions};
 use crate::{BUILD, SOFTWARE};
 
-/// Whether each strategy of [`StrategyKind::ALL`] is in this build. The parameters would take
-/// flash.
+/// Whether each strategy of [`StrategyKind::ALL`] is in this build. The parameters of the
+/// strategies would take flash, so they are not kept.
 static BUILT: [bool; StrategyKind::ALL.len()] = {
     let mut built = [false; StrategyKind::ALL.len()];
     let mut number = 0;
@@ -96,8 +96,8 @@ pub(super) struct Meanwhile<'a, P: Port, const CLIENTS: usize> {
     slice: Ticks,
     /// When the work has begun, by the clock of the port.
     begun: Ticks,
-    /// The order that is being carried out, until it is answered: after a slice, or before another
-    /// frame is served. Its outcome, if that is known by now.
+    /// The order that is being carried out, with its outcome if that is known by now. It is kept
+    /// until it is answered: after a slice, or before another frame is served.
     pub(super) unanswered: Option<(&'a Order<'a>, Remembered)>,
     pub(super) result: Result<(), P::Error>,
 }
@@ -163,7 +163,7 @@ impl<'a, P: Port, const CLIENTS: usize> Meanwhile<'a, P, CLIENTS> {
                     None => Ok(()),
                 },
             );
-            // One frame a pause.
+            // A pause serves one frame.
             return;
         }
     }
@@ -220,7 +220,8 @@ impl From<Result<Frame<'_>, DamagedFrame>> for Incoming {
 
 impl<const CLIENTS: usize> Front<CLIENTS> {
     /// Takes a byte; returns the frame that it completes.
-    // Inlined where bytes are received and where they are in pauses it takes 1.8 KB of flash more.
+    // Inlined in both places, where bytes are received and where they are received in pauses, this
+    // function takes 1.8 KB of flash more.
     #[inline(never)]
     pub(super) fn push(&mut self, byte: u8) -> Option<Incoming> {
         #[cfg(feature = "rates")]
@@ -238,7 +239,7 @@ impl<const CLIENTS: usize> Front<CLIENTS> {
     }
 
     /// Serves a frame with this message. If it asks for a change, returns the order.
-    // Inlined into the loop that receives, it takes 400 bytes of flash more.
+    // Inlined into the loop that receives, this function takes 400 bytes of flash more.
     #[inline(never)]
     pub(super) fn serve<'a, W: Write>(
         &mut self,
@@ -500,12 +501,13 @@ const fn is_too_late(message: &ClientMessage) -> bool {
     matches!(message, ClientMessage::Change { at: Some(at), .. } if *at > TIME_MAX)
 }
 
-/// Makes the events those after this one. In place: they take a fifth of a kilobyte.
+/// Sets `events` to the events after this number. They are written in place, since they take a
+/// fifth of a kilobyte.
 fn collect(events: &mut Events, view: &View<'_, '_>, since: u64) {
     let Events { list, latest, left } = events;
     *latest = view.events();
     *left = view.left();
-    // The client asks for those that have no room.
+    // The client asks for the events that have no room here.
     list.extend(view.events_since(since).take(EVENTS_MAX));
 }
 

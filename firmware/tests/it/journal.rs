@@ -498,7 +498,7 @@ fn no_flipped_bit_drops_anything_silently() {
     for seed in 0..3 {
         let pair = in_use::<4>(seed, 6);
         let reported = flip_every_bit(&pair.journal.into_flash(), &pair.state);
-        // Of each of the 6 records of 8 bytes 16 bytes are covered.
+        // Each of the 6 records of 8 bytes has 16 bytes that are covered.
         assert!(reported > 6 * 16 * 8, "{reported} flips reported");
     }
 }

@@ -125,7 +125,7 @@ const NO_STATISTICS: Answer = Answer::Statistics(Statistics {
     },
 });
 
-/// Of a lie about one kind of message.
+/// A lie about one kind of message, as a function that changes such a message.
 macro_rules! lie {
     ($kind:pat => $lie:expr) => {
         |message: &mut ServerMessage| {

@@ -67,7 +67,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 struct Runs {
     /// Mean waiting delay of first fit and of free submesh list.
     waiting: [f64; 2],
-    /// Of first fit.
+    /// The jobs that wait at the end of first fit's run.
     waiting_at_end: f64,
     /// All metrics of first fit.
     values: RunValues,

@@ -7,8 +7,9 @@ use meshalloc::{Block, Grid, NodeId};
 
 use crate::processors::push_box;
 
-/// Measures allocations of one machine, and keeps the memory for it: none as long as allocations
-/// are one block, else four bytes for each processor of the machine and a few for each block.
+/// Measures allocations of one machine, and keeps the memory for that. As long as allocations are
+/// one block it needs none, else four bytes for each processor of the machine and a few for each
+/// block.
 ///
 /// # Time complexity
 ///
@@ -22,10 +23,10 @@ pub struct Disperser {
     spans: Vec<(u32, u32)>,
     /// Processors by coordinate along one dimension, then their differences.
     counts: Vec<i64>,
-    /// The blocks whose first processors along a dimension these are, [`NONE`] between
-    /// measurements.
+    /// For each processor, the block of which it is one of the first processors along a dimension;
+    /// [`NONE`] between measurements.
     labels: Vec<u32>,
-    /// For each block itself, or an earlier one that it is connected with.
+    /// For each block, the block itself, or an earlier block that it is connected with.
     groups: Vec<u32>,
     /// First processors, and those beyond the last ones.
     first: Vec<NodeId>,
@@ -41,9 +42,11 @@ pub struct Dispersal {
     pub blocks: u64,
     /// The sum of the distances of all pairs of processors, in hops.
     pub distances: u64,
-    /// The size of the smallest box that holds all of them; it may wrap where a dimension does.
+    /// The size of the smallest box that holds all processors. The box may wrap where a dimension
+    /// wraps.
     pub bounding_box: u64,
-    /// Whether there is a way from any of them to any other through none but them.
+    /// Whether each processor of the job can be reached from each other one through processors of
+    /// the job only.
     pub contiguous: bool,
 }
 
@@ -63,7 +66,7 @@ impl Dispersal {
 }
 
 impl Disperser {
-    /// For allocations of this machine.
+    /// Makes a disperser for allocations of this machine.
     pub const fn new(grid: Grid) -> Self {
         Disperser {
             grid,
@@ -141,7 +144,7 @@ impl Disperser {
         for (block, area) in areas.enumerate() {
             let (start, extent) = self.span(block, dimension);
             let each = area as i64 / i64::from(extent);
-            // What grows and shrinks from one coordinate to the next.
+            // The growth and shrinkage from one coordinate to the next.
             let mut add = |from: u32, to: u32| {
                 self.counts[from as usize] += each;
                 self.counts[to as usize] -= each;
@@ -160,9 +163,9 @@ impl Disperser {
         }
     }
 
-    /// Whether the blocks are connected. What lies beyond the last processors of one along a
-    /// dimension, and belongs to another, are first processors of that one: so only these are
-    /// labelled.
+    /// Whether the blocks are connected. If a processor beyond the last processors of a block along
+    /// a dimension belongs to another block, it is one of the first processors of that block. So
+    /// only first processors are labelled.
     fn are_connected(&mut self, blocks: usize) -> bool {
         self.labels.resize(self.grid.nodes() as usize, NONE);
         self.groups.clear();
@@ -219,12 +222,12 @@ impl Disperser {
 
 const NONE: u32 = u32::MAX;
 
-/// Joins the groups of two blocks, each of which names itself or an earlier one; whether they
-/// differed.
+/// Joins the groups of two blocks, each of which names itself or an earlier block. Returns whether
+/// the groups differed.
 fn join(groups: &mut [u32], one: u32, other: u32) -> bool {
     let mut first = |mut block: u32| {
         while groups[block as usize] != block {
-            // Half of the way is enough next time.
+            // This halves the way for the next search.
             groups[block as usize] = groups[groups[block as usize] as usize];
             block = groups[block as usize];
         }
@@ -263,8 +266,8 @@ fn along(counts: &[i64], processors: u64) -> u64 {
     gaps.sum()
 }
 
-/// The same around a ring: of the lines that halve the ring at or between its positions, each pair
-/// is parted by twice as many as its distance is.
+/// The same around a ring. Consider the lines that halve the ring at or between its positions: the
+/// number of lines that part a pair is twice the distance of the pair.
 fn around(counts: &[i64], processors: u64) -> u64 {
     let side = counts.len();
     // Places in the half that begins at position 0, or between 0 and 1, in halves of a position.
@@ -275,8 +278,8 @@ fn around(counts: &[i64], processors: u64) -> u64 {
     let mut doubled = 0;
     for place in 0..side {
         doubled += inside * (processors - inside);
-        // From place to place + 1: what stands at `place` leaves, what stands at `place + side`
-        // comes in.
+        // From `place` to `place + 1`: the processors at `place` leave the half, those at `place +
+        // side` come in.
         if place % 2 == 0 {
             inside -= counts[place / 2] as u64;
         }

@@ -1,18 +1,17 @@
-//! What is wrong with settings of a scenario, or with the description of a workload that is made of
-//! them.
+//! Errors in the settings of a scenario, or in the description of a workload made of them.
 
 use std::fmt;
 
 use crate::wording::any_of;
 
-/// What is wrong with settings, and which of them it is about.
+/// An error in settings, with the settings that it is about.
 ///
 /// Its text has the keys of settings in backquotes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingError {
-    /// Keys; that of which the place is shown first.
+    /// The keys of the settings. The first is the one whose place is shown.
     settings: Vec<&'static str>,
-    /// Keys are in backquotes, and nothing else is.
+    /// The text. Keys are in backquotes, and nothing else is.
     reason: String,
 }
 
@@ -25,13 +24,13 @@ impl SettingError {
         }
     }
 
-    /// The same with a reason that names no settings, but may have any text in it.
+    /// An error whose reason names no settings, but may have any text in it.
     pub fn unquoted(settings: &[&'static str], reason: &dyn fmt::Display) -> Self {
         SettingError::new(settings, reason.to_string().replace('`', "'"))
     }
 
-    /// About a number that is out of its range; any of the settings of which it comes, if it does,
-    /// may be the wrong one.
+    /// An error about a number that is out of its range. If the number comes from several settings,
+    /// any of them may be the wrong one.
     pub fn out_of_range(
         what: &str,
         settings: &[&'static str],
@@ -46,7 +45,7 @@ impl SettingError {
         SettingError::new(settings, out_of_range(&what, given, expected))
     }
 
-    /// The settings that it is about.
+    /// The settings that the error is about.
     pub fn settings(&self) -> &[&'static str] {
         &self.settings
     }
@@ -67,7 +66,7 @@ impl SettingError {
         parts.collect()
     }
 
-    /// The same of a workload that is made of this file, as the setting says.
+    /// The same error about a workload that is made of this file, as the setting says.
     pub(crate) fn of_file(mut self, setting: &'static str, file: &dyn fmt::Display) -> Self {
         let file = file.to_string().replace('`', "'");
         self.settings.push(setting);

@@ -1,7 +1,7 @@
 //! Several strategies on one workload, replicated.
 //!
 //! Replication `i` of every strategy has the same jobs, so differences between strategies are
-//! paired. A run depends on the seed and the number of its replication alone, not on the order of
+//! paired. A run depends only on the seed and the number of its replication, not on the order of
 //! runs.
 
 use serde::Serialize;
@@ -34,17 +34,16 @@ pub use crate::statistics::REPLICATIONS_MIN;
 pub use once::{run_observed, run_once};
 pub use parallel::{Failed, on_threads, run, run_all, run_parallel};
 
-/// How often a run is repeated with new jobs. A log that is not resampled has the same ones every
-/// time and is run once. An error is reached by replications that are
-/// [independent](Sampling::Independent); with resampled ones it is refused.
+/// How often a run is repeated with new jobs. A log that is not resampled has the same jobs every
+/// time and is run once. To reach an error, replications must be
+/// [independent](Sampling::Independent); a log with resampled replications is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum Replications {
     /// This number of times.
     Fixed(u32),
-    /// Until the mean waiting delay (where departures are measured, the mean turnaround) of every
-    /// strategy that has one is within `target` of the true one, relative to that and with a
-    /// confidence of 95 %, by the rule of [`statistics`](crate::statistics): [`REPLICATIONS_MIN`]
-    /// to `max` times.
+    /// Until the relative error of the mean waiting delay (where departures are measured, of the
+    /// mean turnaround) of every strategy that has one is within `target`, with a confidence of
+    /// 95 %, by the rule of [`statistics`](crate::statistics): [`REPLICATIONS_MIN`] to `max` times.
     UntilRelativeError {
         /// For instance .03.
         target: f64,
@@ -71,18 +70,19 @@ pub const WARMUP_FRACTION: f64 = 0.05;
 /// Which jobs are measured where jobs go on arriving.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum Measure {
-    /// The first to arrive once the system has settled; no delays where the backlog grows.
+    /// The first jobs to arrive once the system has settled. There are no delays if the backlog
+    /// grows.
     Arrivals {
-        /// The part of them that is not measured, 0 to below 1.
+        /// The part of all jobs that is not measured, 0 to below 1.
         warmup_fraction: f64,
     },
-    /// The first to leave, from the start on; delays belong to that number of departures.
+    /// The first jobs to leave, from the start on. Delays belong to that number of departures.
     Departures,
 }
 
 impl Measure {
-    /// What is measured of a workload unless asked otherwise: of jobs that send messages the first
-    /// to leave, as the literature on them does.
+    /// The jobs of a workload that are measured by default. If jobs send messages, these are the
+    /// first to leave, as in the literature on such jobs.
     pub const fn of(workload: &Synthetic) -> Measure {
         match workload.work {
             WorkDistribution::Messages(_) => Measure::Departures,
@@ -97,12 +97,13 @@ const WHOLE: Measure = Measure::Arrivals {
     warmup_fraction: 0.0,
 };
 
-/// What is to be run.
+/// The simulation to run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Experiment {
     /// The machine.
     pub machine: Grid,
-    /// Its description, if only certain slices are given; its grid is the machine.
+    /// The machine's description, if only certain slices are given. The grid of the description is
+    /// the machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<Described>,
     /// The strategies to compare.
@@ -111,22 +112,24 @@ pub struct Experiment {
     pub scheduler: SchedulerKind,
     /// Where the jobs come from.
     pub workload: Workload,
-    /// How many jobs a run of a synthetic workload has; of a log or closed one all are measured.
+    /// The number of jobs in a run of a synthetic workload. All jobs of a log or of a closed
+    /// workload are measured.
     pub jobs: u32,
-    /// Which jobs of a synthetic workload these are.
+    /// Which jobs of a synthetic workload are measured.
     pub measure: Measure,
-    /// The number of jobs of a synthetic workload that wait at all times: one arrives as soon as
-    /// fewer do, whatever its arrival time. The utilization is then the load at which the strategy
-    /// saturates.
+    /// The number of jobs of a synthetic workload that wait at all times: the next job arrives as
+    /// soon as fewer wait, whatever its arrival time. The utilization is then the load at which the
+    /// strategy saturates.
     pub backlog: Option<NonZero<u32>>,
-    /// What fails and is repaired, and what becomes of the jobs, which then have service times.
+    /// What fails and is repaired, and what happens to the jobs. With failures, the jobs must have
+    /// service times.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failures: Option<Failures>,
     /// Whether the largest slice that could be placed is measured, with a search after each change.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub largest: bool,
-    /// Whether it is measured why jobs wait, with a few searches for each of them after each
-    /// change.
+    /// Whether the reasons why jobs wait are measured, with a few searches for each waiting job
+    /// after each change.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub reasons: bool,
     /// Whether a job ends when it has run for its estimate since its latest start.
@@ -139,7 +142,7 @@ pub struct Experiment {
     pub slowdown_threshold: f64,
     /// How often a workload that has new jobs each time is repeated.
     pub replications: Replications,
-    /// What all random numbers derive from.
+    /// The seed of all random numbers.
     pub seed: u64,
 }
 
@@ -154,7 +157,8 @@ pub enum Stop {
     CapReached,
     /// The strategy is saturated: its waiting delay grows with the run and has no exact value.
     Saturated,
-    /// The experiment was interrupted, or its controller lost, before there were enough.
+    /// The experiment was interrupted, or its controller was lost, before there were enough
+    /// replications.
     Incomplete,
 }
 
@@ -171,10 +175,10 @@ impl Stop {
     }
 }
 
-/// A mean over a smaller part of the measured jobs is marked.
+/// A mean over less than this part of the measured jobs is marked.
 pub const SERVED_SHARE_MIN: f64 = 0.99;
 
-/// What came out for one strategy.
+/// The results of one strategy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StrategyResult {
     /// The strategy.
@@ -183,21 +187,21 @@ pub struct StrategyResult {
     pub scheduler: SchedulerKind,
     /// The estimates, over all replications.
     pub metrics: Estimates,
-    /// How replications come about.
+    /// How replications are made.
     pub sampling: Sampling,
     /// The unit of its times.
     pub time_unit: TimeUnit,
     /// Whether the backlog grew in most replications, or jobs were left behind in one.
     pub saturated: bool,
-    /// Whether mean delays have a value: not where the backlog grew, unless departures are measured
-    /// ([`Measure::Departures`]).
+    /// Whether mean delays have a value. They have none if the backlog grew, unless departures are
+    /// measured ([`Measure::Departures`]).
     pub has_delays: bool,
     /// Whether the jobs are those of a log, whose mean delays are numbers even where the backlog
     /// grew.
     pub is_of_log: bool,
     /// Whether mean delays still grow with the length of the run, by more than
     /// [`EMPTY_START_BIAS_MAX`](crate::statistics::EMPTY_START_BIAS_MAX) of the long-run value: the
-    /// mean decides no claim. Not where `saturated`, for a log, for measured departures or a
+    /// mean decides no claim. False if `saturated`, for a log, for measured departures or a
     /// backlog.
     pub grows_with_length: bool,
     /// Why replicating ended.
@@ -247,7 +251,7 @@ impl StrategyResult {
         }
     }
 
-    /// Whether its means of jobs leave out more than they may ([`SERVED_SHARE_MIN`]).
+    /// Whether the strategy's means over jobs leave out too many jobs ([`SERVED_SHARE_MIN`]).
     pub fn is_partial(&self) -> bool {
         self.served_share() < SERVED_SHARE_MIN
     }
@@ -270,7 +274,8 @@ impl StrategyResult {
 
 /// Receives the progress of an experiment, between events and often: methods must be quick.
 pub trait Progress: Sync {
-    /// Before the first run of an experiment: the expected number of runs, and of jobs in each.
+    /// Called before the first run of an experiment, with the expected numbers of runs and of jobs
+    /// in each run.
     fn begin(&self, runs_max: u64, jobs_per_run: u64) {
         let _ = (runs_max, jobs_per_run);
     }
@@ -280,13 +285,13 @@ pub trait Progress: Sync {
         let _ = jobs;
     }
 
-    /// More jobs have left.
+    /// Reports that more jobs have left.
     fn advance(&self, jobs: u64) {
         let _ = jobs;
     }
 
-    /// A run of the experiment at this place has ended, of the strategy at that place in it. Each
-    /// strategy's runs come in the order of the replications.
+    /// Reports that a run has ended: of the experiment at `place`, with its strategy at the place
+    /// `strategy`. Each strategy's runs come in the order of the replications.
     fn ended(&self, place: usize, strategy: usize, run: &RunResult) {
         let _ = (place, strategy, run);
     }
@@ -312,7 +317,7 @@ pub enum ExperimentError {
     /// The workload cannot be used.
     #[error("{}", .0.on_command_line())]
     Workload(#[from] SettingError),
-    /// There is no such network.
+    /// The network cannot be made.
     #[error(transparent)]
     Network(#[from] NetworkError),
     /// The controller could not be made ready.
@@ -375,7 +380,7 @@ impl Experiment {
         }
     }
 
-    /// This experiment with the contents of its files: mixes, times, failures. `fill` reads the
+    /// The same experiment with the contents of its files: mixes, times, failures. `fill` reads the
     /// jobs of a log.
     ///
     /// # Errors
@@ -405,7 +410,7 @@ impl Experiment {
         Ok(read)
     }
 
-    /// Whether the machine gives this to one of the strategies at least.
+    /// Whether the request is legal on this machine with at least one of the strategies.
     pub fn is_legal(&self, request: &Request) -> bool {
         let description = self.description.as_ref().map(|it| &it.description);
         match &self.description {
@@ -421,8 +426,9 @@ impl Experiment {
         }
     }
 
-    /// What the controller is configured as for one replication of a strategy. One that draws
-    /// random numbers gets a seed of experiment and replication, unless it has one of its own.
+    /// The configuration of the controller for one replication of a strategy. A strategy that draws
+    /// random numbers gets a seed from the experiment and the replication, unless it has a seed of
+    /// its own.
     pub fn configuration(&self, strategy: StrategyKind, replication: u32) -> Configuration {
         Configuration {
             machine: self.machine,
@@ -431,7 +437,7 @@ impl Experiment {
         }
     }
 
-    /// Which jobs of a replication are measured; an error when there is none, or too many.
+    /// The jobs of a replication that are measured; an error when there are none, or too many.
     pub fn measured(&self, replication: u32) -> Result<Measured, SettingError> {
         let (jobs, measure) = match &self.workload {
             Workload::Synthetic(workload) => match workload.arrivals.batch() {
@@ -460,7 +466,7 @@ impl Experiment {
         }
     }
 
-    /// Under which conditions a replication is made.
+    /// The conditions under which a replication is made.
     ///
     /// # Errors
     ///
@@ -503,8 +509,8 @@ impl Experiment {
         blocks.collect()
     }
 
-    /// The failures of a replication; an error when the machine has not what fails, or jobs no
-    /// service times.
+    /// The failures of a replication; an error when the machine does not have the units that fail,
+    /// or when jobs have no service times.
     pub fn timeline(&self, replication: u32) -> Result<Option<Timeline>, SettingError> {
         let Some(failures) = &self.failures else {
             return Ok(None);

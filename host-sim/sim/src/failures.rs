@@ -1,29 +1,30 @@
-//! Failures over time: what fails and is repaired, and what becomes of the jobs that it hits.
+//! Failures over time: what fails and is repaired, and what happens to the jobs that a failure
+//! hits.
 //!
 //! # What fails
 //!
-//! A [`Unit`] is a processor, a link, or a box of processors such as a cube. It takes all of its
-//! processors with it; a link takes the lower of its two ends, from which it leads upwards along
-//! its dimension. While one unit of a processor has failed, the processor is down: it is not given
-//! to jobs, and a job that holds it is interrupted.
+//! A [`Unit`] is a processor, a link, or a box of processors such as a cube. When a unit fails, all
+//! of its processors fail with it. With a link, the lower of its two ends fails, from which the
+//! link leads upwards along its dimension. While a unit of a processor has failed, the processor is
+//! down: it is not given to jobs, and a job that holds it is interrupted.
 //!
 //! At time 0 everything works. Units fail and are repaired independently of each other and of the
-//! jobs, after exponential times (source 254 of the random numbers), or at the times of a file. An
-//! event of failures comes behind the departures and arrivals of its time.
+//! jobs, after exponential times (source 254 of the random numbers), or at the times of a file.
+//! Failures and repairs come after the departures and arrivals of the same time.
 //!
 //! # What becomes of a job
 //!
-//! What the job has done since its start or its last complete [`Checkpoint`] is lost. It starts
-//! again as [`Restart`] says. Its request keeps its estimate.
+//! The work that the job has done since its start or its last complete [`Checkpoint`] is lost. The
+//! job starts again as [`Restart`] says. Its request keeps its estimate.
 //!
 //! # Spares
 //!
-//! With [`Restart::Spare`] the machine is cut into cubes (or other boxes); those that differ only
-//! along dimension 0 are a row, whose last one is a spare that is given to no job. When a cube
-//! fails, a spare of its row that works takes its place (optical switches), and the jobs on it
-//! start again at once. If there is none, the place is down until a cube of the row is repaired; it
-//! goes to the place that has waited longest. Spares fail, too. A repaired cube that no place waits
-//! for is a spare from then on.
+//! With [`Restart::Spare`] the machine is cut into cubes (or other boxes). Cubes that differ only
+//! along dimension 0 form a row. The last cube of a row is a spare, which is given to no job. When
+//! a cube fails, a spare of its row that works takes its place (optical switches), and the jobs on
+//! it start again at once. If there is no such spare, the place is down until a cube of the row is
+//! repaired. The repaired cube goes to the place that has waited longest. Spares fail, too. A
+//! repaired cube that no place waits for is a spare from then on.
 //!
 //! ```text
 //!   row of 4 cubes          0  1  2  s     places 0 to 2 are served, s is the spare
@@ -59,7 +60,7 @@ pub use timeline::Timeline;
 pub(crate) use units::Effect;
 use units::Units;
 
-/// What fails at once.
+/// The unit that fails as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// A processor.
@@ -68,7 +69,7 @@ pub enum Unit {
     Link,
     /// A cube of the machine's description.
     Cube,
-    /// A box of these sides; the machine is cut into them.
+    /// A box of these sides. The machine is cut into such boxes.
     Box(Shape),
 }
 
@@ -100,7 +101,7 @@ impl fmt::Display for Unit {
     }
 }
 
-/// When what fails.
+/// The source of failures: which units fail, and when.
 ///
 /// ```
 /// use meshalloc_sim::failures::FailureSource;
@@ -116,7 +117,7 @@ pub enum FailureSource {
     Random {
         /// What fails.
         unit: Unit,
-        /// The mean time from its repair to its failure, in seconds, at least 1.
+        /// The mean time from a unit's repair to its next failure, in seconds, at least 1.
         up_seconds: f64,
         /// The mean time of a repair, in seconds, at least 1.
         down_seconds: f64,
@@ -125,13 +126,13 @@ pub enum FailureSource {
     File {
         /// The file.
         path: PathBuf,
-        /// Its events in order; none before it is read.
+        /// The events of the file in order; empty before the file is read.
         events: Arc<[Recorded]>,
     },
 }
 
 impl FailureSource {
-    /// The file, if it is one.
+    /// The file, if failures come from a file.
     pub fn path(&self) -> Option<&Path> {
         match self {
             FailureSource::Random { .. } => None,
@@ -206,7 +207,8 @@ impl Written for FailureSource {
 
 written!(FailureSource);
 
-/// As text, but for events that were read from a file: its name does not matter.
+/// Serialised as text, except for events that were read from a file, since the file's name does not
+/// matter.
 impl Serialize for FailureSource {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -219,14 +221,14 @@ impl Serialize for FailureSource {
 /// Where a job that was interrupted starts again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub enum Restart {
-    /// On the same processors. It keeps them until all of them work.
+    /// On the same processors. The job keeps them until all of them work.
     InPlace,
-    /// In the same place, where a spare takes the part of the failed cube; see the [module](self).
+    /// In the same place, where a spare replaces the failed cube; see the [module](self).
     Spare,
-    /// Anywhere, from its old place in the queue: before all jobs that arrived after it.
+    /// Anywhere, from the job's old place in the queue: before all jobs that arrived after it.
     #[default]
     Elsewhere,
-    /// Anywhere. It gives its processors back and joins the end of the queue.
+    /// Anywhere. The job gives its processors back and joins the end of the queue.
     ElsewhereLast,
     /// On other processors at once ([`Change::Replace`](meshalloc::Change::Replace)), if there is
     /// a place; else as `Elsewhere`.
@@ -234,12 +236,12 @@ pub enum Restart {
 }
 
 impl Restart {
-    /// Whether it keeps its processors.
+    /// Whether the job keeps its processors.
     pub(crate) const fn keeps(self) -> bool {
         matches!(self, Restart::InPlace | Restart::Spare)
     }
 
-    /// Whether it may return to its old place in the controller's queue.
+    /// Whether the job may return to its old place in the controller's queue.
     pub(crate) const fn requeues(self) -> bool {
         matches!(self, Restart::Elsewhere | Restart::Replace)
     }
@@ -249,7 +251,7 @@ named!(Restart, "restart": InPlace = "in-place", Spare = "spare", Elsewhere = "e
     ElsewhereLast = "elsewhere:last", Replace = "replace");
 
 /// When jobs save what they have done: after each `interval` of work, but not at their end. Saving
-/// takes `cost` and is complete after it.
+/// takes the time `cost` and is complete after it.
 ///
 /// ```
 /// use meshalloc_sim::failures::Checkpoint;
@@ -262,23 +264,24 @@ named!(Restart, "restart": InPlace = "in-place", Spare = "spare", Elsewhere = "e
 pub struct Checkpoint {
     /// Work between two checkpoints, in ticks, over 0.
     pub interval: Ticks,
-    /// What a checkpoint takes, in ticks.
+    /// The time that a checkpoint takes, in ticks.
     pub cost: Ticks,
 }
 
 impl Checkpoint {
-    /// How many are made in so much work.
+    /// How many checkpoints are made during this work.
     fn count(self, work: Ticks) -> Ticks {
         work.div_ceil(self.interval).saturating_sub(1)
     }
 
-    /// How long a job runs that has so much work left.
+    /// How long a job runs that has this work left.
     pub(crate) fn length(this: Option<Self>, work: Ticks) -> Ticks {
         let cost = this.map_or(0, |this| this.count(work).saturating_mul(this.cost));
         work.saturating_add(cost).min(TIME_MAX)
     }
 
-    /// What a job with so much work left has saved after this time, and what part of that is lost.
+    /// For a job that had `work` left and then ran for the time `ran`: the work that it has saved,
+    /// and the time that is lost.
     pub(crate) fn saved(this: Option<Self>, work: Ticks, ran: Ticks) -> (Ticks, Ticks) {
         let Some(this) = this else { return (0, ran) };
         let each = this.interval + this.cost;
@@ -322,7 +325,7 @@ pub struct Failures {
     /// The sides of a cube, if the machine has cubes.
     #[serde(serialize_with = "as_text")]
     pub cube: Option<Shape>,
-    /// When what fails.
+    /// The source of failures: which units fail, and when.
     pub source: FailureSource,
     /// Where jobs start again.
     pub restart: Restart,
@@ -342,7 +345,8 @@ pub(crate) fn as_text<T: fmt::Display, S: Serializer>(
 }
 
 impl Failures {
-    /// Whether the machine has what fails, and spares if jobs need them; a file is not read for it.
+    /// Whether the machine has the units that fail, and spares if jobs need them. This does not
+    /// read a file.
     pub fn check(&self) -> Result<(), SettingError> {
         match self.source {
             FailureSource::Random {
@@ -366,8 +370,8 @@ impl Failures {
         }
     }
 
-    /// The same with the events of its file; an error when it cannot be read, or one makes no
-    /// sense.
+    /// The same failures with the events of their file; an error when the file cannot be read, or
+    /// an event makes no sense.
     pub fn read(&self) -> Result<Self, LogError> {
         let FailureSource::File { path, events } = &self.source else {
             return Ok(self.clone());
@@ -384,7 +388,7 @@ impl Failures {
         })
     }
 
-    /// Whether spares can take the parts of these units.
+    /// Whether spares can replace these units.
     fn check_spares(&self, unit: Unit, units: &Units) -> Result<(), Wrong> {
         if self.restart != Restart::Spare {
             return Ok(());

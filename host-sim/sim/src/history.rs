@@ -1,6 +1,6 @@
-//! The history of a run: every job with its times and processors, and what follows from them over
-//! time. It is recorded while an experiment runs ([`Recording`]), or by a run of its own
-//! ([`histories`]).
+//! The history of a run: every job with its times and processors, and the levels that follow from
+//! them over time. A history is recorded while an experiment runs ([`Recording`]), or by a run of
+//! its own ([`histories`]).
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -24,20 +24,21 @@ pub struct PastJob {
     /// When it ran, in order; nothing if it was never started. A failure or another job ended all
     /// but the last.
     pub stretches: Vec<Stretch>,
-    /// When it left; `None`: it was still there when the run ended.
+    /// When the job left; `None` if it was still there when the run ended.
     pub end: Option<Ticks>,
-    /// Failed attempts to place it although at least as many processors were free as it asks for.
+    /// Failed attempts to place the job although at least as many processors were free as it asks
+    /// for.
     pub misses: u32,
-    /// For what it waited, if that is measured.
+    /// What the job waited for, if that is measured.
     pub waits: Waits,
 }
 
 /// A time in which a job ran.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stretch {
-    /// When it started.
+    /// When the job started.
     pub start: Ticks,
-    /// When it left or was interrupted; `None`: it ran when the run ended.
+    /// When the job left or was interrupted; `None` if it still ran when the run ended.
     pub end: Option<Ticks>,
     /// Whether a failure or another job ended it.
     pub is_interrupted: bool,
@@ -45,12 +46,12 @@ pub struct Stretch {
     pub preempted_by: Option<u32>,
     /// The processors it held, those beyond its request included.
     pub held: u32,
-    /// The blocks it held, in the order of the grant.
+    /// The blocks that the job held, in the order of the grant.
     pub blocks: Vec<Block>,
 }
 
 impl PastJob {
-    /// When it got processors first; `None`: it did not.
+    /// When the job first got processors; `None` if it never did.
     pub fn start(&self) -> Option<Ticks> {
         self.stretches.first().map(|stretch| stretch.start)
     }
@@ -63,7 +64,7 @@ pub struct Outage {
     pub block: Block,
     /// When it went down.
     pub start: Ticks,
-    /// When it worked again; `None`: it was down when the run ended.
+    /// When the place worked again; `None` if it was down when the run ended.
     pub end: Option<Ticks>,
 }
 
@@ -74,16 +75,16 @@ pub struct PastFailures {
     pub restart: Restart,
     /// Places that were kept as spares.
     pub spares: Vec<Block>,
-    /// Places that were down, in the order in which they went.
+    /// Places that were down, in the order in which they went down.
     pub outages: Vec<Outage>,
     /// The events of these places, in order.
     pub events: Vec<PlaceEvent>,
 }
 
-/// What the links of a network carried in a run.
+/// The messages that the links of a network carried in a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PastTraffic {
-    /// How long it was, in cycles.
+    /// The length of the run, in cycles.
     pub cycles: Ticks,
     /// Flits of a message.
     pub flits: u32,
@@ -98,8 +99,8 @@ pub struct Scene<'h> {
     pub at: Ticks,
     /// The jobs that hold processors, by their numbers, with their blocks.
     pub running: Vec<(u32, &'h [Block])>,
-    /// The numbers of the jobs that wait, in the order of the queue: of their arrivals less their
-    /// priorities; those that restart at the end of the queue join it when they are interrupted.
+    /// The numbers of the jobs that wait, in the order of the queue: by arrival less priority. Jobs
+    /// that restart at the end of the queue join it when they are interrupted.
     pub waiting: Vec<u32>,
     /// The processors that are down, kept as spares, or absent, by number.
     pub down: Vec<NodeId>,
@@ -116,12 +117,13 @@ pub struct History {
     pub unit: TimeUnit,
     /// The jobs that arrived, by their numbers.
     pub jobs: Vec<PastJob>,
-    /// Processors that are free while the first job of the queue asks for no more of them, from
-    /// when on.
+    /// The number of processors that are free while the first job of the queue asks for no more
+    /// than these, each with the time from which it holds.
     pub fragmented: Vec<(Ticks, u32)>,
-    /// The processors of the largest slice that could be placed, from when on, if it was measured.
+    /// The processors of the largest slice that could be placed, each number with the time from
+    /// which it holds, if it was measured.
     pub largest: Vec<(Ticks, u32)>,
-    /// What the machine lacks.
+    /// The blocks that are absent from the machine.
     pub absent: Vec<Block>,
     /// What failed, if anything could.
     pub failures: Option<PastFailures>,
@@ -129,11 +131,11 @@ pub struct History {
     pub traffic: Option<PastTraffic>,
     /// When the run ended, in ticks.
     pub end: Ticks,
-    /// What it gave.
+    /// The result of the run.
     pub result: RunResult,
 }
 
-/// A run as it stands from a time on, up to that of the next step.
+/// The state of a run from a time on, up to the time of the next step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Step {
     /// The time, in ticks.
@@ -203,7 +205,7 @@ impl Recording {
         }
     }
 
-    /// The histories of the strategies with these results, of those that were recorded.
+    /// The histories of the strategies with these results, as far as they were recorded.
     ///
     /// # Errors
     ///
@@ -247,7 +249,7 @@ fn outages(events: &[PlaceEvent]) -> Vec<Outage> {
 #[derive(Debug, Default)]
 struct Record {
     jobs: Vec<Option<PastJob>>,
-    /// Of each job so far.
+    /// The interrupted stretches of each job so far.
     interrupted: Vec<Vec<Stretch>>,
     places: Vec<PlaceEvent>,
     fragmented: Vec<(Ticks, u32)>,
@@ -375,10 +377,11 @@ impl History {
         waits
     }
 
-    /// When this number of grants, at least 1, had been made; an error has how many there were.
+    /// The time at which this number of grants, at least 1, had been made. The error is the number
+    /// of grants if there were fewer.
     pub fn granted(&self, count: usize) -> Result<Ticks, usize> {
         let jobs = self.jobs.iter();
-        // Jobs that keep their processors are granted them once.
+        // Jobs that keep their processors have only one grant.
         let each = if self.keeps() { 1 } else { usize::MAX };
         let starts = jobs.flat_map(|job| job.stretches.iter().take(each));
         let mut starts: Vec<_> = starts.map(|stretch| stretch.start).collect();
@@ -387,14 +390,14 @@ impl History {
         at.copied().ok_or(starts.len())
     }
 
-    /// The run at a time; after its end, as it ended.
+    /// The run at a time. After its end, the run stays as it ended.
     pub fn at(&self, at: Ticks) -> Scene<'_> {
         let at = at.min(self.end);
         let has = |start: Ticks, end: Option<Ticks>| start <= at && end.is_none_or(|end| at < end);
         let mut running = Vec::new();
         for (number, job) in (0..).zip(&self.jobs) {
             let held = if self.keeps() {
-                // It holds its processors between the stretches, too.
+                // The job holds its processors between the stretches, too.
                 let first = job.stretches.first();
                 first.filter(|first| has(first.start, job.end))
             } else {
@@ -463,8 +466,8 @@ impl History {
     }
 
     /// The steps of the run in order, the first at 0: one for each time at which a job arrives,
-    /// starts, stops or leaves, or a place fails or is repaired, with what holds when all of that
-    /// time has happened. For `n` stretches and events O(n log n).
+    /// starts, stops or leaves, or a place fails or is repaired. A step has the state after all
+    /// events of its time. For `n` stretches and events O(n log n).
     pub fn steps(&self) -> Vec<Step> {
         let (mut used, mut waiting) = (0, 0);
         let mut now = Step::default();
@@ -490,8 +493,8 @@ impl History {
         steps
     }
 
-    /// Means over `count` spans of equal length that are together the time from 0 to `end`; of
-    /// spans behind the end of the run there are none.
+    /// Means over `count` spans of equal length that divide the time from 0 to `end`. Spans behind
+    /// the end of the run have no means.
     pub fn means(&self, end: Ticks, count: usize) -> Vec<Means> {
         let mut steps = self.steps();
         steps.push(Step {

@@ -1,6 +1,6 @@
-//! What all readers share: lines of bounded length, whole files of bounded size, and byte order
-//! marks. Memory is bounded on any input. An error about the text is an [`io::Error`] of the kind
-//! `InvalidData`; the caller adds the file and the line.
+//! The code that all readers share: lines of bounded length, whole files of bounded size, and byte
+//! order marks. Memory is bounded on any input. An error about the text is an [`io::Error`] of the
+//! kind `InvalidData`; the caller adds the file and the line.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
@@ -58,7 +58,7 @@ impl<R: Read> Lines<R> {
         self.bytes
     }
 
-    /// The first bytes of the text, without its byte order mark; none where they cannot be read.
+    /// The first bytes of the text, without its byte order mark; empty if they cannot be read.
     pub fn begin(&mut self) -> &[u8] {
         let begin = self.reader.fill_buf().unwrap_or_default();
         begin.strip_prefix(UTF8_MARK).unwrap_or(begin)
@@ -131,8 +131,8 @@ fn text_of(input: impl Read) -> io::Result<String> {
     })
 }
 
-/// An error for what is compressed, and for UTF-16: a text with its byte order mark, or a zero
-/// among its first two bytes.
+/// An error for a compressed text, and for UTF-16: a text with the byte order mark of UTF-16, or
+/// with a zero among its first two bytes.
 fn check_encoding(first: &[u8]) -> io::Result<()> {
     let compressed = |(_, start): &&(&str, &[u8])| first.starts_with(start);
     if let Some((format, _)) = COMPRESSED.iter().find(compressed) {
@@ -149,7 +149,7 @@ fn check_encoding(first: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Whether a CR stands between other characters than ends of lines.
+/// Whether a line has a CR that is not a part of its end.
 fn has_cr_alone(line: &[u8]) -> bool {
     let mut pairs = line.windows(2);
     pairs.any(|pair| pair[0] == b'\r' && !matches!(pair[1], b'\r' | b'\n'))

@@ -4,8 +4,8 @@
 //! On one side of a W x H mesh of processors there is a further column (left, right) or row (top,
 //! bottom) of I/O nodes, each with one disk. The links between neighbours are full duplex: each
 //! direction is a resource of its own. Routes are XY, along the row of the source first, so within
-//! the column of I/O nodes messages go from one I/O node to the next. Nothing limits how much a
-//! node takes from all its links, nor computation beside the messages.
+//! the column of I/O nodes messages go from one I/O node to the next. There is no limit on what a
+//! node takes from all its links, and no computation in addition to the messages.
 //!
 //! ```text
 //!   D-I - P - P - P - P    I/O nodes I on the left, each with a disk D. A write from <2, 0> to
@@ -13,7 +13,7 @@
 //!   D-I - P - P - P - P    of I/O nodes; a read goes right along the uppermost row, down column 2.
 //! ```
 //!
-//! A job runs on as many of its processors as it requests; those beyond these do nothing. In an
+//! A job runs on as many of its processors as it requests; further processors do nothing. In an
 //! *I/O phase* every processor of a job sends a message of 1 MB to each I/O node (a write: files
 //! are striped over all disks) or receives one from each (a read). In a *communication phase* the
 //! processors of a job send 1 MB to each other. A disk's load is one message for each processor of
@@ -38,7 +38,7 @@ mod tests;
 pub use jobs::{Communication, IoJobs, IoNetwork};
 pub use loads::Cells;
 
-/// On which side of the mesh the I/O nodes are.
+/// The side of the mesh on which the I/O nodes are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub enum IoSide {
     /// Beside column 0.
@@ -52,7 +52,7 @@ pub enum IoSide {
     Bottom,
 }
 
-/// Which way data goes in an I/O phase.
+/// The direction of data in an I/O phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub enum Direction {
     /// From the processors to the disks.
@@ -62,12 +62,12 @@ pub enum Direction {
     Read,
 }
 
-/// Megabytes a second.
+/// The bandwidths of the hardware, in megabytes a second.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Bandwidths {
-    /// Of a link, in each direction.
+    /// The bandwidth of a link in each direction, in megabytes a second.
     pub link: f64,
-    /// Of a disk.
+    /// The bandwidth of a disk, in megabytes a second.
     pub disk: f64,
 }
 
@@ -95,7 +95,7 @@ pub struct IoMesh {
 }
 
 impl IoMesh {
-    /// I/O nodes along one whole side of a mesh; an error when the machine is no two-dimensional
+    /// I/O nodes along one whole side of a mesh; an error when the machine is not a two-dimensional
     /// mesh.
     pub fn new(processors: Grid, side: IoSide) -> Result<Self, SettingError> {
         if !processors.is_plane() || processors.wraps(0) || processors.wraps(1) {
@@ -164,7 +164,7 @@ impl IoMesh {
         4 * self.w * self.h
     }
 
-    /// The nodes of a job on these processors. Panics when one is no processor of the mesh.
+    /// The nodes of a job on these processors. Panics when one is not a processor of the mesh.
     pub fn cells(&self, processors: &[NodeId]) -> Cells {
         let mut cells = Cells::new(self.w, self.h);
         let w = usize::from(self.processors.side(0));
@@ -175,15 +175,15 @@ impl IoMesh {
         cells
     }
 
-    /// The loads of a communication phase in which each processor sends to each other one, in time
-    /// proportional to the number of nodes of the mesh.
+    /// The loads of a communication phase in which each processor sends to each other processor.
+    /// This takes time proportional to the number of nodes of the mesh.
     pub fn all_to_all(&self, job: &Cells) -> Vec<Load> {
         loads::complete(job, job)
     }
 
     /// The loads of a communication phase in which processor `i` of the job, in row-major order,
-    /// sends to processor `to[i]`, and nothing where that is itself; in time proportional to the
-    /// number of nodes of the mesh and of links that the messages cross.
+    /// sends to processor `to[i]`, but not to itself. This takes time proportional to the number of
+    /// nodes of the mesh and of links that the messages cross.
     ///
     /// # Panics
     ///
@@ -192,7 +192,7 @@ impl IoMesh {
         loads::pairs(job, to)
     }
 
-    /// The loads of an I/O phase, in time proportional to the number of nodes of the mesh.
+    /// The loads of an I/O phase. This takes time proportional to the number of nodes of the mesh.
     pub fn io(&self, job: &Cells, direction: Direction) -> Vec<Load> {
         let mut loads = match direction {
             Direction::Write => loads::complete(job, &self.io_nodes),

@@ -71,7 +71,7 @@ impl Plan {
         }
     }
 
-    /// How many planes, or layers of cubes, may stand in several rows.
+    /// The number of planes, or layers of cubes, that may stand in several rows.
     pub fn layers(&self) -> usize {
         let Plan { machine, cube } = self;
         match cube {
@@ -94,7 +94,7 @@ pub struct Layout {
     pub across: Axis,
     /// The rows, from below.
     pub up: Axis,
-    /// Columns and rows of what has a number above it: a plane or cube.
+    /// The columns and rows of a plane or cube that has a number above it.
     headed: Option<[usize; 2]>,
 }
 
@@ -129,13 +129,13 @@ pub struct Heading {
     pub name: String,
     /// The number.
     pub number: usize,
-    /// What it stands above.
+    /// The plane or cube below the number.
     pub over: Rect,
 }
 
-/// The digits of all coordinates, each with whether it is upwards, in the order in which they
-/// change, and how many of the first are those of a plane, or of a cube. Up to `columns` planes of
-/// three dimensions, or layers of cubes, are in a row.
+/// The digits of all coordinates in the order in which they change, each with whether it goes
+/// upwards. Also the number of the first digits that belong to a plane, or to a cube. Up to
+/// `columns` planes of three dimensions, or layers of cubes, are in a row.
 fn digits(plan: &Plan, columns: usize) -> (Vec<(Dimension, bool)>, usize) {
     let Plan { machine, cube } = plan;
     let mut digits: Vec<(Dimension, bool)> = Vec::new();
@@ -202,10 +202,10 @@ fn digits(plan: &Plan, columns: usize) -> (Vec<(Dimension, bool)>, usize) {
 }
 
 impl Layout {
-    /// The picture of a machine, with gaps from the level `finest`, at least 1, on: those of level
-    /// 1 lie between planes next to each other, those of level 2, wider by one unit, between groups
-    /// of such planes, and so on. Up to `columns` planes of three dimensions, or layers of cubes,
-    /// are in a row.
+    /// The picture of a machine, with gaps from the level `finest`, at least 1, on. Gaps of level 1
+    /// lie between planes next to each other. Gaps of level 2, wider by one unit, lie between
+    /// groups of such planes, and so on. Up to `columns` planes of three dimensions, or layers of
+    /// cubes, are in a row.
     pub fn new(plan: impl Into<Plan>, columns: usize, finest: usize) -> Layout {
         let plan = plan.into();
         let machine = plan.machine;
@@ -225,7 +225,7 @@ impl Layout {
         let is_named =
             machine.dimensions() > 2 || machine.is_written_high_first() || plan.cube.is_some();
         let [across, up] = axes.map(|digits| {
-            // Numbers above planes replace those of the further dimensions.
+            // Numbers above planes replace the numbers of the further dimensions.
             let is_numbered = |digit: &&Dimension| {
                 let above =
                     |other: &Dimension| other.number == digit.number && other.step > digit.step;
@@ -274,7 +274,7 @@ impl Layout {
         self.across.part(number, x) + self.up.part(number, y)
     }
 
-    /// The rectangles that a block is in the picture, row by row.
+    /// The rectangles of a block in the picture, row by row.
     pub fn rectangles(&self, block: Block) -> Vec<Rect> {
         let machine = &self.plan.machine;
         let (mut start, mut extent) = (
@@ -295,7 +295,8 @@ impl Layout {
         rectangles.collect()
     }
 
-    /// The rectangles of a block of whose dimensions each is along one axis, or has an extent of 1.
+    /// The rectangles of a block. Each of its dimensions lies along one axis, or has an extent of
+    /// 1.
     fn product(&self, start: &[u16], extent: &[u16]) -> Vec<Rect> {
         let sides = self.plan.machine.sides();
         let [columns, rows] =
@@ -325,8 +326,8 @@ impl Layout {
         across.chain(self.up.digits.iter().map(|digit| (digit, true)))
     }
 
-    /// The texts of the [headings](Layout::headings): the numbers with names, if the lengths of all
-    /// of these fit, else without. Whether they have names is the first value; `None` if neither
+    /// The texts of the [headings](Layout::headings): the numbers with names if all of these texts
+    /// fit, else without names. The first value says whether they have names; `None` if neither
     /// fit.
     pub fn heading_texts(
         &self,
@@ -348,7 +349,7 @@ impl Layout {
         })
     }
 
-    /// The numbers above planes or cubes, from below; none if the sides have all coordinates.
+    /// The numbers above planes or cubes, from below; empty if the sides have all coordinates.
     pub fn headings(&self) -> Vec<Heading> {
         let Some([w, h]) = self.headed else {
             return Vec::new();
@@ -384,7 +385,7 @@ impl Layout {
         headings.collect()
     }
 
-    /// What a picture of several planes is to be read by, in lines; nothing for a single one.
+    /// How to read a picture of several planes, as lines; empty for a single plane.
     pub fn directions(&self) -> Vec<String> {
         let Plan { machine, cube } = self.plan;
         if self.is_headed() {

@@ -1,5 +1,5 @@
-//! Machines by one text: [`MachineSource`], a grid or where a description comes from, and
-//! [`Described`], what the description of a machine whose slices follow rules says.
+//! Machines as one text: [`MachineSource`] is a grid or the source of a description, and
+//! [`Described`] is a machine with a description, whose slices follow rules.
 //!
 //! A description is a preset, a TOML file with the keys of [`MachineKeys`], or a torus of Slurm's
 //! `topology.yaml`:
@@ -35,7 +35,7 @@ mod hostlist;
 #[cfg(feature = "slurm")]
 mod slurm;
 
-/// A machine as it is written: a grid, or where its description comes from.
+/// A machine as it is written: a grid, or the source of its description.
 ///
 /// Words of a grid may have hyphens, underscores or colons between them, so that a shell needs no
 /// quotes.
@@ -53,7 +53,7 @@ mod slurm;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MachineSource {
-    /// A mesh, torus or cube of which every slice is given, in the words of [`Grid`].
+    /// A mesh, torus or cube without rules for slices, in the words of [`Grid`].
     Grid(Grid),
     /// One of [`Description::PRESETS`].
     Preset(&'static str),
@@ -61,7 +61,7 @@ pub enum MachineSource {
     Toml(PathBuf),
     /// A TOML file that has been read.
     Text {
-        /// Its name, for errors.
+        /// The name of the file, for errors.
         name: PathBuf,
         /// Its contents.
         text: String,
@@ -144,7 +144,7 @@ impl fmt::Display for MachineSource {
 }
 
 impl MachineSource {
-    /// How machines are written, but for the names of presets.
+    /// How machines are written, except the names of presets.
     pub const FORMS: [&str; 7] = [
         "mesh WxH...",
         "mesh WxH... wrap D,...",
@@ -210,14 +210,14 @@ fn of_slurm(_: &str, _: Option<&str>) -> Result<(Option<String>, Description), W
 /// A machine with a name, which its serde form, that of [`MachineKeys`], leaves out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Described {
-    /// What results call it.
+    /// The name in results.
     pub name: String,
-    /// Its grid and rules.
+    /// The grid and the rules.
     pub description: Description,
 }
 
 impl Described {
-    /// This machine by this name.
+    /// Gives this machine this name.
     pub fn new(name: impl Into<String>, description: Description) -> Self {
         Described {
             name: name.into(),
@@ -394,7 +394,7 @@ impl MachineKeys {
         }
     }
 
-    /// The machine that they describe, or the key that is wrong, and why.
+    /// The machine that the keys describe. The error is the wrong key, and why it is wrong.
     fn description(&self) -> Result<Description, (&'static str, String)> {
         let at = |key: &'static str| move |error: DescriptionError| (key, error.to_string());
         let count = self.sides.len();
@@ -461,7 +461,7 @@ impl MachineKeys {
     }
 }
 
-/// What is wrong with a file, and in which line.
+/// An error in a file, with its line.
 struct Wrong {
     line: Option<usize>,
     reason: String,
@@ -479,7 +479,7 @@ fn of_toml(text: &str) -> Result<(Option<String>, Description), Wrong> {
     let keys: MachineKeys = toml::from_str(text).map_err(|error| {
         let start = error.span().map(|span| span.start);
         let reason = error.message().replace('\n', ", ");
-        // In the words of the file.
+        // The reason in the words of the file.
         let reason = reason
             .replace("expected a sequence", "expected a list")
             .replace("expected u16", "expected a whole number")

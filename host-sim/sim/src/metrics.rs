@@ -13,12 +13,12 @@ use crate::time::TimeUnit;
 /// the unit of the workload's times: 10 seconds, as most of the literature has it.
 pub const SLOWDOWN_THRESHOLD: f64 = 10.0;
 
-/// What a metric is measured in.
+/// The unit of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Virtual time, in the workload's unit.
     Time,
-    /// The square of that.
+    /// The square of a time.
     SquareTime,
     /// A part of 1.
     Fraction,
@@ -52,15 +52,15 @@ impl Unit {
     }
 }
 
-/// What is known of a metric.
+/// A fact about a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fact {
-    /// It is of the run, not of the jobs that were served.
+    /// The metric is about the run, not about the jobs that were served.
     OfTheRun,
-    /// Only runs with this setting or option have it.
+    /// Only runs with this setting or option have the metric.
     Needs(&'static str),
     DependsOnLength,
-    /// Its values are skewed from replication to replication.
+    /// The metric's values are skewed from replication to replication.
     Skewed,
 }
 
@@ -87,7 +87,7 @@ macro_rules! metrics {
                 match self { $(Metric::$variant => $name,)* }
             }
 
-            /// What it is measured in.
+            /// The unit in which it is measured.
             pub const fn unit(self) -> Unit {
                 match self { $(Metric::$variant => Unit::$unit,)* }
             }
@@ -136,8 +136,8 @@ macro_rules! metrics {
                 }
             }
 
-            /// People read it times this: fractions as percentages, times on the wall clock in
-            /// microseconds.
+            /// The factor by which the value is multiplied for people: fractions become
+            /// percentages, times on the wall clock become microseconds.
             pub const fn scale(self) -> f64 {
                 match self.unit() {
                     Unit::Fraction => 100.0,
@@ -159,8 +159,8 @@ macro_rules! metrics {
                 Estimate { ci95, ..estimate }
             }
 
-            /// Whether the same seed gives the same value. What does not has no place in results
-            /// that must be the same in every byte.
+            /// Whether the same seed gives the same value. A metric that is not reproducible has no
+            /// place in results that must be the same in every byte.
             pub const fn is_reproducible(self) -> bool {
                 !matches!(self.unit(), Unit::WallSeconds)
             }
@@ -428,11 +428,11 @@ impl<T> IndexMut<Metric> for PerMetric<T> {
     }
 }
 
-/// What one run gave; `None` where nothing was there to measure, for instance the variance of one
-/// job.
+/// The values of one run; `None` where there was nothing to measure, for instance the variance of
+/// one job.
 pub type RunValues = PerMetric<Option<f64>>;
 
-/// What all replications together gave.
+/// The estimates from all replications together.
 pub type Estimates = PerMetric<Option<Estimate>>;
 
 /// How many jobs were refused for good, by reason.
@@ -440,14 +440,14 @@ pub type Estimates = PerMetric<Option<Estimate>>;
 pub struct Refusals([u64; Refusal::ALL.len()]);
 
 impl Refusals {
-    /// Counts one.
+    /// Counts one refusal.
     pub fn add(&mut self, reason: Refusal) {
         if let Some(place) = Refusal::ALL.iter().position(|&known| known == reason) {
             self.0[place] += 1;
         }
     }
 
-    /// Counts all of `other`'s too.
+    /// Adds all counts of `other`.
     pub fn merge(&mut self, other: &Refusals) {
         for (mine, theirs) in self.0.iter_mut().zip(other.0) {
             *mine += theirs;
@@ -460,7 +460,7 @@ impl Refusals {
         all.filter(|&(_, count)| count > 0)
     }
 
-    /// All together.
+    /// The number of all refusals.
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }
@@ -473,7 +473,7 @@ impl Metric {
         label.split(" (").next().unwrap_or_default().to_owned()
     }
 
-    /// The setting of a scenario, or the option of `run`, without which no run has it.
+    /// The setting of a scenario, or the option of `run`, without which no run has the metric.
     pub fn needs(self) -> Option<&'static str> {
         self.facts().iter().find_map(|fact| match fact {
             Fact::Needs(key) => Some(*key),
@@ -481,8 +481,8 @@ impl Metric {
         })
     }
 
-    /// Whether it is about the jobs that were served, so that jobs without a place are missing in
-    /// it.
+    /// Whether the metric is about the jobs that were served, so that jobs without a place are
+    /// missing in it.
     pub fn is_of_served_jobs(self) -> bool {
         !self.facts().contains(&Fact::OfTheRun)
     }

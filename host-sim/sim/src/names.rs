@@ -1,5 +1,5 @@
 //! Names and values as they are written on the command line and in scenario files, and the messages
-//! about one that cannot be read.
+//! about names and values that cannot be read.
 
 use std::fmt::Display;
 
@@ -55,7 +55,7 @@ macro_rules! named {
 }
 pub(crate) use named;
 
-/// A name as it is known: in lower case, with hyphens in place of underscores.
+/// A name in its canonical form: in lower case, with hyphens in place of underscores.
 ///
 /// ```
 /// use meshalloc_sim::names::canonical;
@@ -65,7 +65,7 @@ pub fn canonical(name: &str) -> String {
     name.to_ascii_lowercase().replace('_', "-")
 }
 
-/// The same of a name with parameters, whose numbers are in their plain form.
+/// The canonical form of a name with parameters. The numbers are in their plain form.
 fn canonical_text(text: &str) -> String {
     let parts = text.split_inclusive([':', ',', '=']).map(|part| {
         let word = part.trim_end_matches([':', ',', '=']);
@@ -75,8 +75,8 @@ fn canonical_text(text: &str) -> String {
     parts.collect()
 }
 
-/// The known name that is most like `given`, if any is like it at all: one that a slip or two away
-/// (letters missing, too many, wrong or swapped, a third of them at most) makes the same, else the
+/// The known name that is most like `given`, if any is similar. A name that differs by a slip or
+/// two (letters missing, too many, wrong or swapped, at most a third of them) comes first, else the
 /// most similar one.
 pub fn nearest<'n>(given: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     /// Below this similarity, 0 to 1, a suggestion is more often wrong than right.
@@ -85,7 +85,7 @@ pub fn nearest<'n>(given: &str, known: impl IntoIterator<Item = &'n str>) -> Opt
     let slips_max = (given.chars().count() / 3).max(1);
     let likeness = |name: &'n str| {
         let slips = strsim::osa_distance(&given, name);
-        // Among as many slips, letters that are swapped are likelier than a letter that is missing.
+        // With the same number of slips, swapped letters are likelier than a missing letter.
         let slips = (slips <= slips_max).then_some((slips, name.len().abs_diff(given.len())));
         (slips, strsim::jaro_winkler(&given, name), name)
     };
@@ -97,9 +97,9 @@ pub fn nearest<'n>(given: &str, known: impl IntoIterator<Item = &'n str>) -> Opt
         .map(|(.., name)| name)
 }
 
-/// The message about a text that has none of these forms, each a name, perhaps with other names in
-/// brackets, and what follows it behind a colon: `hot-spot:SHARE,NODE`. For an unknown name it has
-/// the nearest one, or all forms if none is near; for a known one its forms.
+/// The message about a text that has none of these forms, each of which is a name, perhaps with
+/// other names in brackets, and what follows behind a colon: `hot-spot:SHARE,NODE`. For an unknown
+/// name it has the nearest one, or all forms if none is near; for a known one its forms.
 pub fn unknown(what: &str, given: &str, forms: &[&str]) -> String {
     let (name, parameter) = match given.split_once(':') {
         Some((name, parameter)) => (name, Some(parameter)),
@@ -118,8 +118,8 @@ pub fn unknown(what: &str, given: &str, forms: &[&str]) -> String {
     format!("unknown {what} {given:?}{hint}")
 }
 
-/// The names of a form: what stands before a colon, and those in brackets; not a placeholder, such
-/// as `FILE`, nor a description in words.
+/// The names of a form: the name before a colon, and the names in brackets; but not a placeholder,
+/// such as `FILE`, nor a description in words.
 fn names_of(form: &str) -> impl Iterator<Item = &str> {
     let (first, brackets) = form.split_once(" (").unwrap_or((form, ""));
     let first = first.split([':', '[']).next();
@@ -144,7 +144,8 @@ pub fn metric(text: &str) -> Result<Metric, String> {
     found.ok_or_else(|| unknown("metric", text, &names))
 }
 
-/// The message about a known name with parameters that it does not take or without needed ones.
+/// The message about a known name with parameters that it does not take, or without parameters that
+/// it needs.
 fn wrong_parameter(what: &str, name: &str, parameter: Option<&str>, forms: &[&str]) -> String {
     let wrong = match parameter {
         None => "needs a parameter".to_owned(),
@@ -171,7 +172,7 @@ pub fn sides(text: &str) -> Result<Shape, String> {
         ShapeError::NotNumbers => SIDES_EXPECTED.to_owned(),
         other => wrong(&other),
     })?;
-    // No more is allowed of any machine with these sides.
+    // A torus has the most lenient limits of all machines with these sides.
     Grid::torus(&sides).map_err(|error| wrong(&error))?;
     Shape::new(&sides).map_err(|error| wrong(&error))
 }
@@ -212,7 +213,7 @@ pub fn strategy(text: &str) -> Result<StrategyKind, String> {
     built("strategy", kind.name(), kind.is_built()).map(|()| kind)
 }
 
-/// An error if what has this name was left out of this build.
+/// An error if the strategy or scheduler of this name was left out of this build.
 fn built(what: &str, name: &str, is_built: bool) -> Result<(), String> {
     if is_built {
         Ok(())
@@ -233,7 +234,8 @@ fn unknown_strategy(text: &str) -> String {
     unknown("strategy", name, &known)
 }
 
-/// Reads a scheduler: its name and, after a colon, its parameter. A time in it is one in seconds.
+/// Reads a scheduler: its name and, after a colon, its parameter. A time in the parameter is in
+/// seconds.
 ///
 /// # Errors
 ///
@@ -262,9 +264,9 @@ pub fn scheduler(text: &str) -> Result<SchedulerKind, String> {
     Err(unknown("scheduler", text, &scheduler_forms()))
 }
 
-/// What stands for a time in a scheduler's form.
+/// The word that stands for a time in a scheduler's form.
 const TIME: &str = "SECONDS";
-/// What stands for a whole number of at least 1.
+/// The word that stands for a whole number of at least 1.
 const COUNT: &str = "COUNT";
 
 /// How each scheduler is written, one entry a form.
@@ -283,7 +285,7 @@ pub fn scheduler_text(kind: SchedulerKind, unit: TimeUnit) -> String {
     }
 }
 
-/// A scheduler that was [read](scheduler), where a time in it is one in another unit.
+/// Converts a scheduler that was [read](scheduler) so that a time in it is in another unit.
 pub fn scheduler_in(kind: SchedulerKind, unit: TimeUnit) -> SchedulerKind {
     let (form, number) = kind.form();
     let number = if form.contains(TIME) {
@@ -296,7 +298,7 @@ pub fn scheduler_in(kind: SchedulerKind, unit: TimeUnit) -> SchedulerKind {
 
 /// Reads a time of at least 0 in seconds, into ticks.
 fn duration(text: &str) -> Result<u64, String> {
-    // A year is more than any threshold, and far from where ticks overflow.
+    // A year is more than any threshold, and far below the overflow of ticks.
     const SECONDS_MAX: f64 = 366.0 * 86_400.0;
     seconds(text)
         .filter(|seconds| (0.0..=SECONDS_MAX).contains(seconds))

@@ -6,7 +6,7 @@
 //! dimension a link to each neighbour. Routes are dimension-ordered, dimension 0 first (XY on a
 //! mesh). A message of L flits over D links crosses the channels c_0 (inject), c_1 .. c_D, c_(D+1)
 //! (eject). Time is in whole cycles; a channel carries one flit a cycle into a buffer of one flit
-//! at its end; what leaves the network is taken at once.
+//! at its end. Flits that leave the network are taken at once.
 //!
 //! - A header that is in the buffer of a channel at time h requests the next channel at h + t_s,
 //!   the routing delay; also before eject, but not before c_0.
@@ -14,37 +14,37 @@
 //!   its end; eject until the last flit has crossed it.
 //! - A channel is granted in the order of requests, at equal times in the order of the messages'
 //!   sources.
-//! - Without others in the way a message takes **(D + 1)(t_s + 1) + L** cycles:
+//! - Without other messages in the way a message takes **(D + 1)(t_s + 1) + L** cycles:
 //!   [`Parameters::zero_load`].
 //!
-//! A dimension that wraps is crossed the shorter way, upwards where both are equal, and each of its
-//! links has two virtual channels: a message begins on channel 0 and goes on with channel 1 from
-//! the link on that leads from one end of the dimension to the other (the dateline). So a network
-//! never deadlocks (W. J. Dally and C. L. Seitz, Deadlock-free message routing in multiprocessor
+//! A dimension that wraps is crossed the shorter way, upwards if both ways are equal. Each of its
+//! links has two virtual channels: a message begins on channel 0, and uses channel 1 from the link
+//! on that leads from one end of the dimension to the other (the dateline). So a network never
+//! deadlocks (W. J. Dally and C. L. Seitz, Deadlock-free message routing in multiprocessor
 //! interconnection networks, IEEE Trans. Computers C-36, 1987). A dimension of two processors has
 //! one link in each direction, whether it wraps or not.
 //!
 //! The two virtual channels of a link have the full bandwidth each: two messages that cross the
-//! same link of a torus on different ones do not slow each other. Buffers hold one flit, routes do
-//! not adapt.
+//! same link of a torus on different virtual channels do not slow each other. Buffers hold one
+//! flit, routes do not adapt.
 //!
 //! # Order of events in one cycle
 //!
-//! 1. Channels are released; each goes at once to the first that waits for it. Messages that have
-//!    arrived are delivered. Where a channel into the network was released, and for each delivery,
-//!    the [`Traffic`] is called.
+//! 1. Channels are released; each goes at once to the first message that waits for it. Messages
+//!    that have arrived are delivered. Where a channel into the network was released, and for each
+//!    delivery, the [`Traffic`] is called.
 //! 2. New requests: headers in the order of their sources, and messages that were sent in this
 //!    cycle, from within the calls of 1 or by [`Network::send`].
 //!
 //! [`Network::advance`] stops between the two. So a job that starts at time t on processors which
-//! another job left at t sends its first messages at t, as equal to all other requests of that
-//! cycle. An [`Execution`](crate::simulation::Execution) advances to the time of its limit: what
-//! completes at that time has been delivered, and what starts at that time can still request.
+//! another job left at t sends its first messages at t. These are treated like all other requests
+//! of that cycle. An [`Execution`](crate::simulation::Execution) advances to the time of its limit:
+//! messages that complete at that time have been delivered, and messages that start at that time
+//! can still be requested.
 //!
 //! # How it is driven
 //!
-//! Messages are made when they are due, so the memory of a run is that of the messages on their
-//! way.
+//! Messages are made when they are due, so a run needs memory only for the messages on their way.
 //!
 //! ```
 //! use std::ops::ControlFlow;
@@ -83,13 +83,13 @@
 //!
 //! # Why events of messages are exact
 //!
-//! With one flit in a buffer a message stands on as many consecutive channels as it has flits in
-//! the network, and moves as a whole. So where its header is says where all of it is: when the
-//! header has crossed c_j at t, the last flit has left c_(j-L), which is released. When it has
-//! crossed c_(D+1) at t, nothing stops it any more, and c_k is released at t + k + L - (D + 1), up
-//! to the delivery and c_(D+1) at t + L - 1. A request and a release for each channel of a route
-//! are all the events there are. The tests compare with a model that moves every flit in every
-//! cycle (`tests/src/wormhole.rs`).
+//! As a buffer holds one flit, a message stands on as many consecutive channels as it has flits in
+//! the network, and moves as a whole. So the place of the header determines the place of the whole
+//! message: when the header has crossed c_j at t, the last flit has left c_(j-L), which is
+//! released. When the header has crossed c_(D+1) at t, nothing stops the message any more, and c_k
+//! is released at t + k + L - (D + 1), up to the delivery and c_(D+1) at t + L - 1. So the only
+//! events are a request and a release for each channel of a route. The tests compare with a model
+//! that moves every flit in every cycle (`tests/src/wormhole.rs`).
 
 use serde::Serialize;
 use std::ops::ControlFlow;
@@ -109,7 +109,7 @@ pub use routes::Link;
 /// The most flits of a message, and the longest routing delay in cycles.
 pub const CYCLES_MAX: u32 = 1 << 16;
 
-/// What the times of messages depend on, beside the grid.
+/// The parameters, in addition to the grid, that determine the times of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Parameters {
     /// L, the flits of every message: 1 to [`CYCLES_MAX`].
@@ -120,7 +120,7 @@ pub struct Parameters {
 }
 
 impl Default for Parameters {
-    /// Those of the literature on non-contiguous allocation: 8 flits, 3 cycles.
+    /// The parameters in the literature on non-contiguous allocation: 8 flits, 3 cycles.
     fn default() -> Self {
         Parameters {
             flits: 8,
@@ -140,15 +140,16 @@ impl Parameters {
 /// A message that is to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// Where from.
+    /// The processor that sends.
     pub source: NodeId,
-    /// Where to; the source itself is allowed, and takes the channels inject and eject.
+    /// The processor that receives. It may be the source itself; the message then takes the
+    /// channels inject and eject.
     pub destination: NodeId,
-    /// What the sender knows it by; the network does not read it.
+    /// A number of the sender's own. The network does not read it.
     pub tag: u32,
 }
 
-/// A message that has arrived, and when. Times in cycles.
+/// A message that has arrived, with its times in cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivery {
     /// The message.
@@ -166,12 +167,13 @@ pub struct Delivery {
     pub blocked: Ticks,
 }
 
-/// What sends messages and receives deliveries, called in the order that the module describes.
+/// The sender of messages and receiver of deliveries. Its methods are called in the order that the
+/// module describes.
 pub trait Traffic {
     /// The message has left its source, which may send the next one in this cycle.
     fn injected(&mut self, message: &Message, requests: &mut Requests);
 
-    /// The message has arrived. Blocking senders send their next one now. With
+    /// The message has arrived. Blocking senders send their next message now. With
     /// [`ControlFlow::Break`] the network stops after all deliveries of this cycle, before the new
     /// requests.
     fn delivered(&mut self, delivery: &Delivery, requests: &mut Requests) -> ControlFlow<()>;
@@ -192,8 +194,9 @@ impl Requests {
         self.now
     }
 
-    /// Sends a message in the current cycle. Those of one source get its channel into the network
-    /// in the order in which they were sent. Panics when source or destination is not of the grid.
+    /// Sends a message in the current cycle. Messages of one source get its channel into the
+    /// network in the order in which they were sent. Panics when source or destination is not in
+    /// the grid.
     #[inline]
     pub fn send(&mut self, message: Message) {
         let Message {
@@ -210,19 +213,19 @@ impl Requests {
     }
 }
 
-/// There is no such network: [`Network::new`].
+/// Why [`Network::new`] makes no network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NetworkError {
     /// The flits of a message are out of range.
     #[error("{flits} flits: a message has 1 to {CYCLES_MAX}")]
     Flits {
-        /// How many.
+        /// The number of flits.
         flits: u32,
     },
     /// The routing delay is out of range.
     #[error("a routing delay of {routing_delay} cycles: at most {CYCLES_MAX} are possible")]
     RoutingDelay {
-        /// How long.
+        /// The delay, in cycles.
         routing_delay: u32,
     },
 }

@@ -68,7 +68,7 @@ pub fn backlog_text(backlog: NonZero<u32>) -> String {
     format!("{} {wait} at all times", counted(backlog.get(), "job"))
 }
 
-/// What is made of a log, in a few words.
+/// How a log is used, in a few words.
 pub fn log_text(log: &Log) -> String {
     let LogOptions {
         from,
@@ -99,8 +99,8 @@ pub fn log_text(log: &Log) -> String {
     text + &estimates_text(log.estimates, default)
 }
 
-/// What it means that this part of the jobs, over 0, has no estimate where the scheduler decides by
-/// estimates.
+/// A note for a scheduler that decides by estimates, if this part of the jobs, over 0, has no
+/// estimate.
 pub fn without_estimate_text(part: f64) -> String {
     let jobs = if part < 1.0 {
         format!("{:.3} % of the jobs have no estimate", 100.0 * part)
@@ -135,7 +135,7 @@ pub fn estimates_text(estimates: EstimateModel, default: EstimateModel) -> Strin
     }
 }
 
-/// What fails, and what becomes of jobs, in a few words.
+/// What fails, and what happens to jobs, in a few words.
 pub fn failures_text(failures: Option<&Failures>) -> String {
     let Some(failures) = failures else {
         return String::new();

@@ -19,7 +19,7 @@ pub fn intervals(machine: Grid, blocks: &[Block]) -> Vec<Interval> {
         };
         firsts.clear();
         push_box(machine, span, 0..machine.dimensions(), &mut firsts);
-        // A row that goes on at the other side is two.
+        // A row that wraps around is two rows.
         let before_edge = length.min(side - x);
         for &NodeId(first) in &firsts {
             rows.push((first, first + before_edge - 1));

@@ -1,5 +1,5 @@
-//! Results for programs: what came out for each strategy, with names for everything, as JSON and
-//! other formats of serde have it.
+//! Results for programs: the results of each strategy, with names for everything, for JSON and
+//! other formats of serde.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +10,16 @@ use crate::metrics::Metric;
 use crate::names;
 use crate::statistics::Estimate;
 
-/// What stands behind a mean that says less than it seems to.
+/// A mark behind a mean that says less than it seems to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// It still grows with the length of the run.
+    /// The mean still grows with the length of the run.
     Grows,
-    /// It is that of a log that saturates the strategy.
+    /// The mean is that of a log that saturates the strategy.
     Saturated,
-    /// It leaves out more than 1 % of the jobs.
+    /// The mean leaves out more than 1 % of the jobs.
     Partial,
-    /// It is that of a scheduler that decides by estimates, and some jobs have none.
+    /// The scheduler decides by estimates, and some jobs have none.
     Unestimated,
 }
 
@@ -42,7 +42,7 @@ impl Mark {
         }
     }
 
-    /// Whether the mean of this metric has it.
+    /// Whether the mean of this metric has the mark.
     pub fn is_on(self, result: &StrategyResult, metric: Metric) -> bool {
         match self {
             Mark::Grows => grows(result, metric),
@@ -74,14 +74,14 @@ pub fn is_hidden(result: &StrategyResult, metric: Metric) -> bool {
     !result.has_delays && !result.is_of_log && metric.depends_on_length()
 }
 
-/// The estimate as it may be shown: `None` where the system was saturated and the metric means
-/// nothing. That of a log has a value, which is [marked](Mark).
+/// The estimate as it may be shown: `None` if the system was saturated and the metric means
+/// nothing. The estimate of a log has a value, which is [marked](Mark).
 pub fn shown(result: &StrategyResult, metric: Metric) -> Option<Estimate> {
     result.metrics[metric].filter(|_| !is_hidden(result, metric))
 }
 
-/// Whether its mean waiting delay can be compared with that of others: it has a mean that is no
-/// matter of the length of the run, and is over all jobs.
+/// Whether the strategy's mean waiting delay can be compared with that of others: the mean exists,
+/// does not depend on the length of the run, and is over all jobs.
 pub fn is_comparable(result: &StrategyResult) -> bool {
     // All strategies have the same jobs, so estimates are missing under each.
     let marks = Mark::ALL
@@ -117,7 +117,7 @@ pub struct MetricSummary {
 }
 
 impl MetricSummary {
-    /// Of what is shown, and the value of each replication.
+    /// The summary of the estimate that is shown, with the value of each replication.
     pub fn new(shown: Option<Estimate>, values: Vec<Option<f64>>) -> Self {
         let interval = shown.and_then(|estimate| estimate.ci95);
         MetricSummary {
@@ -211,8 +211,8 @@ pub struct StrategySummary {
 }
 
 impl StrategySummary {
-    /// One strategy's results; `all` are those it is compared with. They have the chosen metrics,
-    /// or without any all that were measured.
+    /// One strategy's results; `all` are the results that it is compared with. They have the chosen
+    /// metrics. If no metrics are chosen, they have all that were measured.
     pub fn new(result: &StrategyResult, all: &[StrategyResult], chosen: &[Metric]) -> Self {
         // Results of the same seed must be the same unless a clock was asked for, and not all jobs
         // send messages.

@@ -1,5 +1,5 @@
-//! What is to be run: [`Scenario`], the settings that were given in a program, on a command line or
-//! in files, and [`Resolved`], the same with the defaults filled in.
+//! Descriptions of simulations: [`Scenario`] has the settings that were given in a program, on a
+//! command line or in files, and [`Resolved`] the same settings with the defaults filled in.
 //!
 //! [`SETTINGS`] is the one table of settings. Each value has one text form, which the command line,
 //! TOML and JSON files and the records in results share.

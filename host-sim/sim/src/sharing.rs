@@ -1,20 +1,20 @@
 //! Weighted max-min fair sharing of resources by progressive filling.
 //!
-//! Resources are links, disks and the like, each with a capacity. A *user* is whatever progresses
-//! at one rate; in a unit of its progress it takes a given amount of each of its resources, its
-//! *loads*. Here a user is the phase of a job: its messages progress together, so the load of a
-//! link is the number of messages that cross it, and the rate is that of one message.
+//! Resources are links, disks and the like, each with a capacity. A *user* is anything that
+//! progresses at one rate. In a unit of progress, a user takes a given amount of each of its
+//! resources: its *loads*. Here a user is the phase of a job: its messages progress together, so
+//! the load of a link is the number of messages that cross it, and the rate is that of one message.
 //!
-//! A user without others has the rate at which the first of its resources is full, its rate
-//! *alone*. The rates of all users rise together from 0, each in proportion to its rate alone.
-//! Where a resource becomes full, the rates of its users are frozen; the others go on rising. That
-//! is the one assignment in which no user can have a larger part of its rate alone without another
-//! one, whose part is not larger, having less (weighted max-min fairness: D. Bertsekas and R.
+//! A user without other users has the rate at which the first of its resources is full: its rate
+//! *alone*. The rates of all users rise together from 0, each in proportion to its rate alone. When
+//! a resource becomes full, the rates of its users are frozen; the other rates go on rising. This
+//! is the only assignment in which no user can get a larger part of its rate alone unless another
+//! user, whose part is not larger, gets less (weighted max-min fairness: D. Bertsekas and R.
 //! Gallager, Data Networks, 2nd ed. 1992, section 6.5.2).
 //!
-//! So two users that are alike but for the number of their messages get equal parts of a link that
-//! both cross. If the rates of messages rose equally, a job would get the more of it the more it
-//! sends.
+//! So two users that differ only in their number of messages get equal parts of a link that both
+//! cross. If the rates of messages rose equally, a job that sends more would get a larger part of
+//! the link.
 //!
 //! ```
 //! use meshalloc_sim::sharing::{Load, Sharing};
@@ -30,44 +30,46 @@
 //! assert_eq!(sharing.rates(), [4.0, 2.0, 14.0]);
 //! ```
 //!
-//! Rates are made by addition, subtraction, multiplication, division and comparison alone, in the
-//! order of users and resources: they are the same on every machine.
+//! Rates are computed only by addition, subtraction, multiplication, division and comparison, in
+//! the order of users and resources. So they are the same on every machine.
 
 #[cfg(test)]
 mod tests;
 
-/// What a user takes of one resource for each unit of its progress.
+/// The amount of one resource that a user takes for each unit of its progress.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Load {
     /// The resource, by its place among the capacities.
     pub resource: u32,
-    /// How much, over 0, such as the number of messages.
+    /// The amount, over 0, such as the number of messages.
     pub amount: f64,
 }
 
-/// Users that share resources, known by their places: 0 is the one of them inserted first.
+/// Users that share resources. Users are numbered by their places: 0 is the user that was inserted
+/// first.
 #[derive(Clone, Debug)]
 pub struct Sharing {
     capacities: Vec<f64>,
     users: Vec<User>,
-    /// For each user; valid unless `is_stale`.
+    /// The rate of each user; valid unless `is_stale`.
     rates: Vec<f64>,
     is_stale: bool,
     resources: Vec<Resource>,
-    /// For each resource the part of the rates alone at which it is full; infinite if all are
-    /// frozen.
+    /// For each resource, the part of the rates alone at which the resource is full; infinite if
+    /// all its users are frozen.
     levels: Vec<f64>,
 }
 
 #[derive(Clone, Debug)]
 struct User {
-    /// Infinite without loads.
+    /// The rate alone; infinite without loads.
     alone: f64,
-    /// Ascending by resource; amounts are parts of its capacity at the rate alone, the largest 1.
+    /// The loads, ascending by resource. Amounts are parts of the resource's capacity at the rate
+    /// alone; the largest is 1.
     loads: Vec<Load>,
 }
 
-/// What one filling keeps for each resource.
+/// The state of a resource during one filling.
 #[derive(Clone, Copy, Debug)]
 struct Resource {
     /// The number of users whose rates are not frozen, and the sum of their loads.
@@ -166,7 +168,7 @@ impl Sharing {
         self.rates.resize(self.users.len(), f64::INFINITY);
         let mut reached = 0.0;
         while let Some((full, level)) = first_least(&self.levels) {
-            // What rounding leaves of equal levels must not let a rate fall.
+            // Rounding may make equal levels differ; this must not let a rate fall.
             reached = if level > reached { level } else { reached };
             for (user, rate) in self.users.iter().zip(&mut self.rates) {
                 if *rate < f64::INFINITY || !user.uses(full) {
@@ -194,7 +196,7 @@ impl User {
     }
 }
 
-/// The least of the levels, and the first resource that has it; `None`: all are infinite.
+/// The least of the levels, and the first resource that has it; `None` if all levels are infinite.
 fn first_least(levels: &[f64]) -> Option<(u32, f64)> {
     let lower = |least: &mut f64, level: f64| *least = if level < *least { level } else { *least };
     // Eight minima side by side: comparisons that do not wait for each other.

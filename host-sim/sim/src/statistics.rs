@@ -9,10 +9,10 @@
 //! Replications that are drawn from one sample, as from the weeks of a log, are
 //! [resampled](Sampling::Resampled): a bootstrap (B. Efron, Bootstrap methods: another look at the
 //! jackknife, Annals of Statistics 7, 1979; of blocks: E. Carlstein, Annals of Statistics 14,
-//! 1986). What is uncertain is what another sample of the same length would have given, and the
-//! standard deviation of the replications, each as long as the sample, is itself that standard
-//! error, which more replications do not make smaller. Of a sample of k blocks it is too small by
-//! the factor of sqrt(1 - 1/k), 6 % with 8 blocks.
+//! 1986). The mean is uncertain because another sample of the same length would have given another
+//! mean. Its standard error is the standard deviation of the replications, each as long as the
+//! sample, so more replications do not make this error smaller. If the sample has k blocks, the
+//! error is too small by the factor of sqrt(1 - 1/k), 6 % with 8 blocks.
 //!
 //! # Intervals
 //!
@@ -30,7 +30,7 @@
 //!   does not show it: a factor that depends on its skewness would lengthen the intervals that are
 //!   long already.
 //!
-//! Which of the two a metric has, [`Metric::spread`](crate::metrics::Metric::spread) says.
+//! [`Metric::spread`](crate::metrics::Metric::spread) says how the values of a metric spread.
 //!
 //! No interval is more than [`WIDTH_MAX`] times as wide as Student's. The method was chosen by
 //! measurement among Student's interval, Johnson's, Hall's and Cox's, the bootstrap-t and BCa:
@@ -41,7 +41,7 @@
 //!
 //! After at least [`REPLICATIONS_MIN`] replications, stop as soon as the interval holds no mean
 //! from which that of the sample differs by more than `target`, relative to it
-//! ([`Estimate::relative_error`]). Of a symmetric interval this is the sequential procedure of A.
+//! ([`Estimate::relative_error`]). For a symmetric interval this is the sequential procedure of A.
 //! M. Law, Simulation Modeling and Analysis, section 9.4.1: half-width over mean at most `target /
 //! (1 + target)`. With fewer replications an interval is narrow by chance too often.
 //!
@@ -52,8 +52,8 @@
 //! (2 t)` below its limit, relative to it, and the squared coefficient of variation of that mean is
 //! `2 / t` (W. Whitt, Planning queueing simulations, Management Science 35, 1989). So the bias is a
 //! quarter of the squared coefficient of variation between replications, whatever the time scale:
-//! [`empty_start_bias`]. Over [`EMPTY_START_BIAS_MAX`] a mean is marked. That jobs at the beginning
-//! are not measured lowers the bias and is not taken into account.
+//! [`empty_start_bias`]. Over [`EMPTY_START_BIAS_MAX`] a mean is marked. The jobs at the beginning
+//! that are not measured lower the bias; the rule does not take that into account.
 //!
 //! Tests whether delays rise within the runs are too weak: adaptive scan on 64 x 64 at load .50
 //! (runs of 20,000 jobs, whose mean is a tenth too low) is detected by ten replications in 19 % of
@@ -63,19 +63,20 @@
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use statrs::statistics::{Data, OrderStatistics};
 
-/// One interval is inexact: that of ten replications is a quarter too wide or narrow as a rule.
+/// The least number of blocks. A single interval is inexact: with ten replications it is typically
+/// a quarter too wide or too narrow.
 pub const BLOCKS_MIN: usize = 5;
 
-/// How replications come about, and so what their spread says; see the [module](self).
+/// How replications are made, which determines the meaning of their spread; see the [module](self).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sampling {
     /// Each has jobs of its own.
     Independent,
-    /// Each is drawn with replacement from one sample, which is as long as it.
+    /// Each is drawn with replacement from one sample of the same length.
     Resampled,
 }
 
-/// How the values of replications spread, and so which interval their mean has; see the
+/// How the values of replications spread, which determines the interval of their mean; see the
 /// [module](self).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spread {
@@ -87,12 +88,12 @@ pub enum Spread {
     SkewedDifferences,
 }
 
-/// Why an error to reach is no end of [resampled](Sampling::Resampled) replications.
+/// Why [resampled](Sampling::Resampled) replications cannot go on until an error is reached.
 pub const NOT_NARROWED: &str =
     "those of a log are drawn from one sample, and more of them do not narrow an interval";
 
 impl Sampling {
-    /// What stands behind means, for people.
+    /// The meaning of the numbers behind means, for people.
     pub const fn interval_meaning(self) -> &'static str {
         match self {
             Sampling::Independent => {
@@ -107,12 +108,12 @@ impl Sampling {
     }
 }
 
-/// The values of replications, and how these come about.
+/// The values of replications, and how the replications are made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
     /// The values, in the order of replications.
     pub values: Vec<f64>,
-    /// How replications come about.
+    /// How the replications are made.
     pub sampling: Sampling,
     /// How they spread.
     pub spread: Spread,
@@ -146,8 +147,8 @@ impl Sample {
         (count >= BLOCKS_MIN).then_some(mean)
     }
 
-    /// The [ratio](Estimate::paired_ratio) to `other`, over the replications that both have: where
-    /// an error is asked for, one may have needed more than the other.
+    /// The [ratio](Estimate::paired_ratio) to `other`, over the replications that both have: if an
+    /// error was to be reached, one may have needed more replications than the other.
     pub fn ratio_to(&self, other: &Sample) -> Option<Estimate> {
         let both = self.values.len().min(other.values.len());
         let (own, other) = (&self.values[..both], &other.values[..both]);
@@ -326,8 +327,8 @@ impl Estimate {
     /// The ratio of the means of paired values, which spread like this, `a` over `b`, with the
     /// interval of the ratio (Law, Simulation Modeling and Analysis: the residuals `a - ratio * b`
     /// have mean 0, and are independent or resampled as the pairs are). `None` when there are no
-    /// pairs, the lengths differ, or `b` is 0 on average. With common random numbers what was hard
-    /// for both of a pair cancels.
+    /// pairs, the lengths differ, or `b` is 0 on average. With common random numbers, difficulties
+    /// that both of a pair share cancel out.
     pub fn paired_ratio(a: &[f64], b: &[f64], sampling: Sampling, spread: Spread) -> Option<Self> {
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
         let below = mean(b);
@@ -367,14 +368,16 @@ impl Spread {
     }
 }
 
-/// With fewer an interval may be narrow by chance, and replicating would stop too early.
+/// The least number of replications. With fewer, an interval may be narrow by chance, and
+/// replicating would stop too early.
 pub const REPLICATIONS_MIN: u32 = 10;
 
-/// By this part a mean may be too low, as each run starts on an empty machine, without a mark.
+/// The part by which a mean may be too low without a mark, because each run starts on an empty
+/// machine.
 pub const EMPTY_START_BIAS_MAX: f64 = 0.01;
 
-/// By what part of it the mean of these replications, one value each, is below its long-run value
-/// because the machine was empty at the start of each: at most this. `None` with fewer than two
+/// An upper bound of the part by which the mean of these replications, one value each, is below its
+/// long-run value because the machine was empty at the start of each. `None` with fewer than two
 /// values, or where the mean is 0.
 ///
 /// ```
@@ -441,7 +444,7 @@ impl Moments {
     }
 }
 
-/// Whole numbers below 2^53, of which quantiles are asked for: all are kept, so these are exact.
+/// Whole numbers below 2^53 for quantiles. All numbers are kept, so quantiles are exact.
 #[derive(Clone, Debug, Default)]
 pub struct Delays(Vec<f64>);
 

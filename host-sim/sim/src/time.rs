@@ -9,7 +9,8 @@ pub const TIME_MAX: Ticks = 1 << 51;
 /// The most jobs in one run.
 pub const JOBS_MAX: u32 = 1 << 24;
 
-/// In what a workload gives its times, and results theirs. Inside, virtual time is whole ticks.
+/// The unit of the times in a workload and in its results. Internally, virtual time is in whole
+/// ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum TimeUnit {
     /// A second, of 1,000,000 ticks: jobs with service times.
@@ -36,7 +37,7 @@ impl TimeUnit {
         }
     }
 
-    /// What stands behind a number: `s`, `cycles`.
+    /// The text behind a number: `s`, `cycles`.
     pub const fn symbol(self) -> &'static str {
         match self {
             TimeUnit::Second => "s",
@@ -49,8 +50,8 @@ impl TimeUnit {
         ticks as f64 / self.ticks_each() as f64
     }
 
-    /// In what times of this unit, up to `most`, are short numbers, as an axis has them: the size
-    /// of that unit in this one, and its name.
+    /// A unit in which times of this unit, up to `most`, are short numbers, for an axis: its size
+    /// in this unit, and its name.
     ///
     /// ```
     /// use meshalloc_sim::workload::TimeUnit;

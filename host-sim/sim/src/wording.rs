@@ -1,4 +1,4 @@
-//! Numbers and words of the input as sentences have them.
+//! Numbers and words of the input, formatted for sentences.
 
 use std::fmt;
 
@@ -27,7 +27,7 @@ impl fmt::Display for Number {
     }
 }
 
-/// How many there are of something: `1 job`, `2 jobs`.
+/// A number of things: `1 job`, `2 jobs`.
 ///
 /// ```
 /// use meshalloc_sim::wording::counted;
@@ -47,7 +47,7 @@ pub fn are(count: usize) -> &'static str {
     if count == 1 { "is" } else { "are" }
 }
 
-/// The items as a choice. Of several, those that have a comma themselves are in quotes.
+/// The items as a choice. If there are several items, those that contain a comma are in quotes.
 ///
 /// ```
 /// use meshalloc_sim::wording::any_of;
@@ -83,7 +83,7 @@ pub fn shortened(digits: &[u8]) -> String {
     format!("{}{more}", String::from_utf8_lossy(shown))
 }
 
-/// How a word begins, and what stands in place of the rest.
+/// The beginning of a word, and the text that replaces the rest.
 fn cut(word: &[u8]) -> (&[u8], &'static str) {
     const BYTES_MAX: usize = 40;
     let more = if word.len() > BYTES_MAX { "..." } else { "" };

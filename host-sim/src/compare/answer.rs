@@ -18,7 +18,7 @@ use meshalloc_sim::statistics::Estimate;
 use meshalloc_sim::wording::{alone, wrapped};
 use meshalloc_sim::workload::{TimeUnit, Workload};
 
-/// How many times as many replications or jobs the next command has, where these were too few.
+/// The factor by which the next command has more replications or jobs, if these were too few.
 const MORE: u32 = 4;
 
 pub(super) fn write_answer(
@@ -45,7 +45,7 @@ pub(super) fn write_answer(
         writeln!(output, "{}", wrapped(&sentence, width()).join("\n"))?;
     }
     let log = study.any().workload.log();
-    // It has been read, and is there no more.
+    // Standard input was read, and cannot be read again.
     if log.is_none_or(|log| log.path.as_os_str() != "-") {
         writeln!(output, "next: {}", printable(&next))?;
     }
@@ -65,7 +65,7 @@ struct Waiting<'r> {
     estimate: Estimate,
 }
 
-/// What can be said of the two.
+/// The difference between the two means.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Difference {
     /// Their intervals have no value in common, or it is the same log for both.
@@ -117,7 +117,7 @@ impl<'a> Answer<'a> {
         blocks.count() > 1
     }
 
-    /// What is compared with each other, by the value of the first axis.
+    /// The candidates that are compared with each other, by the value of the first axis.
     fn rows(&self) -> Vec<Vec<Candidate<'a>>> {
         let mut rows: Vec<(&str, Vec<Candidate<'a>>)> = Vec::new();
         let has_loads = self.study.given.axes().next();
@@ -140,7 +140,8 @@ impl<'a> Answer<'a> {
         rows.into_iter().map(|(_, row)| row).collect()
     }
 
-    /// Where most means can be compared, of several the last.
+    /// The pair of the row in which the most means can be compared; if there are several rows, the
+    /// last.
     fn pair(&self) -> Option<Pair<'a>> {
         let waiting = |(point, result): Candidate<'a>| {
             let estimate = result.metrics[Metric::WaitingDelay].filter(|_| is_comparable(result));
@@ -244,7 +245,7 @@ impl<'a> Answer<'a> {
         self.command::<CompareArgs>("compare", &over)
     }
 
-    /// Nothing was compared, or no two means can be.
+    /// The answer if nothing was compared, or no two means can be compared.
     fn without(&self) -> (Option<String>, String) {
         let rows = self.rows();
         let mut candidates = rows.iter().flatten();

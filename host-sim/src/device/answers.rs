@@ -1,4 +1,4 @@
-//! The commands of `device` that ask and change nothing.
+//! The commands of `device` that ask questions and change nothing.
 
 use meshalloc::{Answer, Configuration, Error, JobId, NodeId, Query, Refusal, Request, Ticks};
 use meshalloc_firmware::protocol::Origin;

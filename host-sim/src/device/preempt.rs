@@ -1,4 +1,4 @@
-//! `device preempt`: running jobs of lower priority make room for one that waits.
+//! `device preempt`: running jobs of lower priority make room for a waiting job.
 
 use std::num::NonZeroU64;
 use std::thread;
@@ -24,7 +24,7 @@ struct Choice {
 }
 
 impl Device<'_> {
-    /// Has a job that waits take the processors of others, `grace` milliseconds after these were
+    /// Lets a waiting job take the processors of other jobs, `grace` milliseconds after these were
     /// named.
     pub(super) fn preempt(
         &mut self,
@@ -51,7 +51,7 @@ impl Device<'_> {
             let victims = Victims::new(&jobs).unwrap_or_default();
             match self.try_change(&Change::Preempt { job, victims })? {
                 Ok(()) => return Ok(()),
-                // Others came or went since the choice.
+                // Other jobs came or went since the choice.
                 Err(Error::NoVictim { .. } | Error::Refused(_)) => {
                     self.choose_anew(job, &mut named, began)?;
                 }

@@ -1,9 +1,9 @@
-//! A run on a controller at the end of a line, which is not believed without proof: a controller in
-//! this process gets the same changes, and what the other one says must be what this one does.
+//! A run on a controller at the end of a line, whose answers are checked: a controller in this
+//! process gets the same changes, and its answers must be the same.
 //!
 //! Both run the same code with the same capacities, so they make the same decisions. Three things
-//! may differ: a board has no room for a change if its journal is full, it may be built without
-//! leases, and of many leases that end at once it reports the latest only.
+//! may differ: a board has no room for a change if its journal is full, a board may be built
+//! without leases, and if many leases end at once it reports only the latest.
 
 use std::fmt::Debug;
 use std::time::Instant;
@@ -109,7 +109,7 @@ impl Twinned<'_, '_> {
         let latest_end = expected.iter().rposition(is_end);
         let mut told = told.iter().peekable();
         for (at, right) in expected.iter().enumerate() {
-            // A board counts events on from run to run.
+            // A board goes on numbering events from run to run.
             let is_it = |(event, blocks): &&Told| {
                 let number = right.0.number;
                 (Event { number, ..*event }, blocks) == (right.0, &right.1)
@@ -183,7 +183,8 @@ impl Backend for Twinned<'_, '_> {
         let answer = self.line.client.query(query);
         let answer = answer.map_err(|error| self.line.failed(&error))?;
         let mut expected = self.twin.query(query)?;
-        // A board counts on from run to run, and what it had no room for.
+        // A board goes on counting from run to run, and also counts the changes that it had no room
+        // for.
         if let (Ok(Answer::Statistics(said)), Ok(Answer::Statistics(right))) =
             (&answer, &mut expected)
         {

@@ -1,8 +1,8 @@
 //! Colours for jobs: two jobs that touch, along an edge or at a corner, differ.
 //!
 //! Greedy: job by job, the first colour that no neighbour has yet. Each job begins with a colour
-//! that depends on its name alone and continues cyclically, so that a job mostly looks the same in
-//! the maps of several strategies, and all colours are used.
+//! that depends on its name alone and continues cyclically, so that a job usually has the same
+//! colour in the maps of several strategies, and all colours are used.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,8 @@ const BASE: [[u8; 3]; 7] = [
     [0, 114, 178],
 ];
 
-/// Of a terminal's 256 colours those next to [`BASE`], and then to its light and dark variants.
+/// The colours of a terminal (out of its 256) next to [`BASE`], then those next to its light and
+/// dark variants.
 const TERMINAL: [u8; 21] = [
     74, 178, 36, 227, 175, 166, 25, 153, 223, 115, 230, 225, 216, 110, 31, 136, 22, 142, 96, 94, 18,
 ];
@@ -55,7 +56,8 @@ pub fn is_light([red, green, blue]: [u8; 3]) -> bool {
     0.299 * red + 0.587 * green + 0.114 * blue > 130.0
 }
 
-/// A colour for each job, in their order: below `palette` as far as that many are enough.
+/// A colour for each job, in the order of the jobs: below `palette` as far as that many colours are
+/// enough.
 pub fn colours(snapshot: &Snapshot, palette: usize) -> Vec<usize> {
     let neighbours = neighbours(snapshot);
     let mut colours: Vec<Option<usize>> = vec![None; snapshot.jobs.len()];

@@ -5,10 +5,10 @@ use meshalloc::{Block, Grid, NodeId, Submesh};
 /// The free block with the most processors; `None` if nothing is free. `free` has a value for each
 /// processor.
 ///
-/// On a two-dimensional mesh, of several the first in row-major order of their highest rows, in
-/// O(processors). On any other grid the one whose extents in the highest dimensions are largest, in
-/// O(processors x product of all sides but the first) at the worst; what can be no larger than the
-/// best found so far is left out.
+/// If several are the largest: on a two-dimensional mesh, the first in row-major order of their
+/// highest rows, in O(processors). On any other grid, the one whose extents in the highest
+/// dimensions are largest, in at most O(processors x product of all sides but the first). Blocks
+/// that cannot be larger than the best one so far are left out.
 pub fn largest_free(machine: Grid, free: &[bool]) -> Option<Block> {
     if machine.is_plane() {
         return largest_submesh(usize::from(machine.side(0)), free).map(Block::from);
@@ -103,7 +103,7 @@ fn runs(holds: &[bool], side: usize, stride: usize, wraps: bool) -> Vec<usize> {
     let mut runs = vec![0; holds.len()];
     for first in (0..holds.len()).filter(|node| (node / stride).is_multiple_of(side)) {
         let mut run = 0;
-        // Once around before, so that a run goes on behind the end.
+        // The loop first goes around once, so that a run continues behind the end.
         for at in (0..if wraps { 2 * side } else { side }).rev() {
             let node = first + at % side * stride;
             run = if holds[node] { side.min(run + 1) } else { 0 };

@@ -18,8 +18,8 @@ impl Snapshot {
         sides.map(|&side| usize::from(side)).product()
     }
 
-    /// One of these planes, those next to each other in dimension 2 one after another. All jobs are
-    /// there, in the same order; those that are on other planes have no blocks.
+    /// The plane of this number. Planes next to each other in dimension 2 have consecutive numbers.
+    /// The snapshot has all jobs, in the same order; jobs on other planes have no blocks.
     pub fn plane(&self, number: usize) -> Snapshot {
         let machine = &self.plan.machine;
         let sides = machine.sides();

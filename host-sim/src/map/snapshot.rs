@@ -16,7 +16,7 @@ use meshalloc_sim::situation::{self, Situation};
 pub struct MapJob {
     /// Its name.
     pub id: JobId,
-    /// What it holds, in the order in which it was granted.
+    /// The blocks that the job holds, in the order of the grant.
     pub blocks: Vec<Block>,
 }
 
@@ -29,7 +29,7 @@ pub struct Snapshot {
     pub jobs: Vec<MapJob>,
     /// The number of jobs that wait.
     pub waiting: u32,
-    /// The faulty processors, by number. A job may hold some of them still.
+    /// The faulty processors, by number. A job may still hold some of them.
     pub faulty: Vec<NodeId>,
 }
 

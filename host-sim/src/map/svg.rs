@@ -1,10 +1,10 @@
 //! Maps as an SVG file, side by side: of jobs (`jobs.rs`) or of links (`links.rs`).
 //!
-//! Jobs are drawn by blocks, and what lies between two owners as one line, so that a map of 512 x
-//! 512 processors is no longer than its jobs make it. Outlines and numbers tell jobs apart in black
-//! and white, too. More than two dimensions are drawn plane by plane, by the rules of `layout.rs`;
-//! a job that lies in several planes, or goes beyond one side of a plane and on from the other, has
-//! its number in each of its parts.
+//! Jobs are drawn as blocks, and the border between two owners as one line, so that the length of a
+//! map of 512 x 512 processors depends only on its jobs. Outlines and numbers tell jobs apart in
+//! black and white, too. More than two dimensions are drawn plane by plane, by the rules of
+//! `layout.rs`; a job that lies in several planes, or goes beyond one side of a plane and on from
+//! the other, has its number in each of its parts.
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -53,7 +53,7 @@ const BESIDE_MAX: f64 = 1400.0;
 /// Width of the borders of planes and of ticks.
 const THIN: f64 = 0.8;
 
-/// What is drawn on the picture of a machine.
+/// The content of the picture of a machine.
 pub trait Content: Sized {
     /// What the picture is about.
     const TITLE: &'static str;
@@ -61,7 +61,7 @@ pub trait Content: Sized {
     /// How the maps are read, in a line.
     fn legend(maps: &[Self]) -> String;
 
-    /// What the colours stand for, if they stand for numbers.
+    /// The scale of the colours, if they stand for numbers.
     fn scale(_: &[Self]) -> Option<ColourScale> {
         None
     }
@@ -96,7 +96,8 @@ impl ColourScale {
         for number in 0..SCALE_STEPS {
             let part = f64::from(number) / f64::from(SCALE_STEPS - 1);
             let from = left + f64::from(number) * step;
-            // To the end of the bar, and the next over it: no seams.
+            // Each part reaches to the end of the bar, and the next part covers its rest, so that
+            // there are no seams.
             let corners = [(from, top), (left + SCALE_LENGTH, top + SCALE_BAR)];
             let corners = corners.map(|(x, y)| (units(x), units(y)));
             let filled = (self.colour)(part).filled();
@@ -120,7 +121,7 @@ impl ColourScale {
     }
 }
 
-/// A number with three digits that count, or as few as it needs.
+/// A number with three significant digits, or with fewer if these are enough.
 fn three_digits(number: f64) -> String {
     let exponent = format!("{number:.2e}");
     let rounded = exponent.parse().unwrap_or(number);

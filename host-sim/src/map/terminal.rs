@@ -18,7 +18,7 @@ use measure::{MapLine, Measure};
 
 mod measure;
 
-/// How wide, and whether in colours.
+/// How wide a map may be, and whether it has colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
     /// Characters in a line.
@@ -28,7 +28,8 @@ pub struct Look {
 }
 
 impl Look {
-    /// What standard output can do. It has no colours if it is not a terminal or `NO_COLOR` is set.
+    /// The look that standard output can show. It has no colours if it is not a terminal or
+    /// `NO_COLOR` is set.
     pub fn of_stdout() -> Self {
         Look {
             columns: tables::width(),
@@ -208,7 +209,7 @@ fn panel(map: &Map, measure: &Measure, colours: bool) -> Vec<String> {
         .collect()
 }
 
-/// The lines of a map with its frame and what stands beside it.
+/// The lines of a map with its frame and the text beside it.
 fn lines(
     snapshot: &Snapshot,
     colours: &[usize],
@@ -246,7 +247,8 @@ fn lines(
     lines
 }
 
-/// Faulty if any processor here is, else what most of them are. `None` outside the machine.
+/// Faulty if any processor of this area is faulty, else the state of most of its processors. `None`
+/// outside the machine.
 fn field(owners: &Owners, x: &Range<usize>, y: &Range<usize>) -> Option<Field> {
     let mut counts = BTreeMap::new();
     for y in y.clone() {

@@ -18,7 +18,7 @@ pub(super) struct Axis {
     spacing: Spacing,
 }
 
-/// What is equally far apart.
+/// The steps that are equally far apart.
 #[derive(Clone, Debug, PartialEq)]
 enum Spacing {
     Differences,
@@ -73,13 +73,13 @@ impl Axis {
             .map(|point| point.x)
             .fold(f64::NEG_INFINITY, f64::max);
         let spacing = match &picture.x_scale {
-            // There is no doubling from 0 or below, nor of nothing.
+            // Doublings need points, all of which are over 0.
             Scale::Doubling if low > 0.0 && low <= high => Spacing::Doublings,
             Scale::Categories(names) => Spacing::Names(names.clone()),
             Scale::Linear | Scale::Doubling => Spacing::Differences,
         };
         let range = match &spacing {
-            // Each has a unit of width, in the middle of which it stands.
+            // Each category has a width of one unit, and stands in its middle.
             Spacing::Names(names) => -0.5..names.len().max(1) as f64 - 0.5,
             _ if low > high => 0.0..1.0,
             Spacing::Doublings => low / 1.25..high * 1.25,
@@ -100,7 +100,7 @@ impl Axis {
         matches!(self.spacing, Spacing::Decades | Spacing::Doublings)
     }
 
-    /// What of a bar's lower end can be shown.
+    /// The lower end of a bar, as far as the axis can show it.
     pub(super) fn clipped(&self, value: f64) -> f64 {
         value.max(self.range.start)
     }

@@ -7,21 +7,21 @@ use super::marks::Look;
 use super::{Chart, MARKER, Picture, Scale, Series, THIN};
 use crate::svg::{Area, Drawn, PIXEL};
 
-/// All bars of a category together are so wide; the rest is air. A category has a width of 1.
+/// The width of all bars of a category together; the rest is empty. A category has a width of 1.
 const GROUP_WIDTH: f64 = 0.8;
-/// A bar is so much of its slot.
+/// The share of its slot that a bar fills.
 const BAR_SHARE: f64 = 0.84;
 
 /// The room of one series within each category.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Slot {
-    /// Of its middle from the middle of the category.
+    /// The offset of the slot's middle from the middle of the category.
     pub(super) offset: f64,
     width: f64,
 }
 
 impl Slot {
-    /// That of series number `index`; `None` where the axis has no categories.
+    /// The slot of series number `index`; `None` where the axis has no categories.
     pub(super) fn of(picture: &Picture, index: usize) -> Option<Slot> {
         let Scale::Categories(_) = picture.x_scale else {
             return None;
@@ -34,8 +34,8 @@ impl Slot {
         })
     }
 
-    /// The bars of a series, from the axis to its means. On a logarithmic axis, which has no 0,
-    /// there is none: a bar's length would have no meaning.
+    /// The bars of a series, from the axis to its means. A logarithmic axis has no 0, so a bar's
+    /// length would have no meaning: there are no bars.
     pub(super) fn draw(
         self,
         root: &Area<'_>,

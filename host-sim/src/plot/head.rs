@@ -1,4 +1,4 @@
-//! What stands above the axes: a title, and lines below it.
+//! The head above the axes: a title, and lines below it.
 
 use plotters::style::text_anchor::HPos;
 
@@ -51,7 +51,7 @@ impl Head {
         HEIGHT + further * LINE
     }
 
-    /// Draws it; gives what is below.
+    /// Draws the head. Returns the area below it.
     pub(super) fn draw<'a>(&self, root: &Area<'a>) -> Result<Area<'a>, Box<dyn std::error::Error>> {
         let (head, below) = root.split_vertically(self.height() * PIXEL);
         label(&head, &self.title, at(self.left, 22), TITLE, HPos::Left)?;

@@ -1,4 +1,4 @@
-//! What tells one line of the picture from another: colour, dashes and marker.
+//! The look that tells one line of the picture from another: colour, dashes and marker.
 
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;

@@ -82,7 +82,7 @@ pub fn timeline(histories: &[History], subtitle: &str) -> Result<String, String>
             let percent = |count: f64| 100.0 * count / nodes;
             let span = end as f64 / POINTS as f64;
             let area = |low: &dyn Fn(&Means) -> f64, high: &dyn Fn(&Means) -> f64| {
-                // There and back, each mean along its whole span.
+                // The outline goes there and back, with each mean along its whole span.
                 let there = means.iter().enumerate().flat_map(|(at, means)| {
                     [at, at + 1].map(|edge| (edge as f64 * span, high(means)))
                 });
@@ -155,7 +155,7 @@ struct Axes<'t> {
 }
 
 impl Axes<'_> {
-    /// Draws them; gives the place in the part of a time in ticks and a value.
+    /// Draws the axes. Returns a function that gives the place of a time in ticks and a value.
     fn draw(
         &self,
         part: &Area<'_>,

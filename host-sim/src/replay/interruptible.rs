@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use crate::signals::is_interrupted;
 
-/// How often the interruption is looked for.
+/// The time between two checks for an interruption.
 const LOOK: Duration = Duration::from_millis(50);
 const CHUNK_BYTES: usize = 1 << 12;
 
-/// What comes on standard input, until the program is interrupted.
+/// Standard input until the program is interrupted.
 pub(crate) struct Interruptible {
     chunks: Receiver<io::Result<Vec<u8>>>,
-    /// Of the latest chunk, what was not read yet.
+    /// The latest chunk. Its position is the first byte that was not read yet.
     chunk: io::Cursor<Vec<u8>>,
 }
 

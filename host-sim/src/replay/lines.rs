@@ -7,7 +7,7 @@ use meshalloc::{Change, Grid};
 use super::{ReplayError, parse};
 use meshalloc_sim::input::{LINE_BYTES_MAX, Lines};
 
-/// Reads all operations of `input`, and carries out none.
+/// Reads all operations of `input` without carrying any out.
 pub fn check(file: &str, input: impl Read, machine: Grid) -> Result<(), ReplayError> {
     let mut lines = Lines::new(input, LINE_BYTES_MAX);
     while next(&mut lines, file, machine)?.is_some() {}

@@ -110,7 +110,7 @@ enum SpanSchema {
 const OPERATIONS: [&str; 5] = ["alloc", "lease", "free", "fault", "repair"];
 
 /// The change that one line asks for; `None` for a blank line or a comment. An error says what is
-/// wrong and what was expected. A request that is only too large for this machine is none, even
+/// wrong and what was expected. A request that is only too large for this machine is no error, even
 /// with an extent over 65,535: it never fits.
 pub fn parse(line: &[u8], machine: Grid) -> Result<Option<Change>, String> {
     let line = line.trim_ascii();
@@ -335,7 +335,8 @@ fn written(value: &Value) -> String {
     }
 }
 
-/// A whole number of any length; what is too large for 64 bits becomes the largest.
+/// A whole number of any length. A number that is too large for 64 bits becomes the largest of 64
+/// bits.
 fn digits(text: &str, what: &str) -> Result<u64, String> {
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         let given = quoted(text.as_bytes());
@@ -354,7 +355,7 @@ fn number<'de, D: Deserializer<'de>>(
 
 fn in_range<E: Error>(text: &str, what: &str, range: RangeInclusive<u64>) -> Result<u64, E> {
     let value = digits(text, what).map_err(E::custom)?;
-    // The largest of 64 bits is the value of all that are larger.
+    // All larger numbers have the value of the largest number of 64 bits.
     let is_exact = value < u64::MAX || text.trim_start_matches('0') == u64::MAX.to_string();
     if range.contains(&value) && is_exact {
         Ok(value)
@@ -424,9 +425,9 @@ fn chips<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<(Slices, u
     Ok(Some((slices, count as u32)))
 }
 
-/// The request for a shape, which holds extents up to 65,535. A request with a longer one fits no
-/// machine, nor does the largest for two extents, or for one on a shorter dimension. Extents of
-/// zero are left as they are, because an empty request is another error.
+/// The request for a shape, which holds extents up to 65,535. If an extent is longer, the request
+/// becomes one that fits no machine: the largest with two extents, or with one extent on a shorter
+/// dimension. Extents of zero are left as they are, because an empty request is another error.
 fn request(extents: &[u64], machine: Grid) -> Result<Request, String> {
     let is_beyond = extents.iter().any(|&extent| extent > u64::from(u16::MAX));
     let shape = if is_beyond && !extents.contains(&0) {

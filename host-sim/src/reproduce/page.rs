@@ -24,7 +24,7 @@ pub(super) struct Content<'c> {
     pub(super) figures: &'c [Figure],
     pub(super) measurements: &'c Measurements,
     pub(super) claims: &'c [Claim],
-    /// For each figure that is left out, why.
+    /// The reasons why figures are left out, one for each such figure.
     pub(super) left_out: &'c [String],
     pub(super) command: &'c str,
     pub(super) extent: &'c Extent,
@@ -83,7 +83,8 @@ fn summary(content: &Content<'_>, numbers: &[u32]) -> Markup {
     }
 }
 
-/// How everything was measured, as names and values; only what concerns the chosen figures.
+/// How everything was measured, as names and values. Only facts about the chosen figures are
+/// listed.
 fn facts(content: &Content<'_>) -> Vec<(&'static str, String)> {
     let extent = content.extent;
     let mut facts = vec![
@@ -170,7 +171,7 @@ fn facts(content: &Content<'_>) -> Vec<(&'static str, String)> {
     facts
 }
 
-/// What the intervals are, by how the replications of these figures come about.
+/// The meaning of the intervals, which depends on how the replications of these figures are made.
 fn intervals(figures: &[Figure]) -> String {
     let any = |sampling| {
         let mut cells = figures.iter().flat_map(Figure::cells);
@@ -232,7 +233,7 @@ fn settings(content: &Content<'_>) -> Markup {
     }
 }
 
-/// A figure, or those of one number: pictures, claims, tables.
+/// A figure, or all figures with one number: pictures, claims, tables.
 fn section(content: &Content<'_>, number: u32) -> Result<Markup, String> {
     let figures: Vec<&Figure> = content
         .figures

@@ -7,9 +7,9 @@
 //!
 //! Operations since the last sync are a *batch*. A sync writes the batch into one of two places in
 //! turn, with a number and a checksum, waits until the disk has it, and then writes the regions,
-//! for which the next sync waits. So the file has each batch as a whole or not at all, whichever of
-//! its unsynced bytes a crash has lost: opening it writes the last two batches into the regions
-//! again. One sync takes one wait for the disk, however many changes it has.
+//! for which the next sync waits. So the file has each batch as a whole or not at all, whichever
+//! unsynced bytes a crash has lost: opening the file writes the last two batches into the regions
+//! again. One sync waits once for the disk, however many changes the batch has.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};

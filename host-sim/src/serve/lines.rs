@@ -1,15 +1,15 @@
-//! The connections of a server: [`Lines`], to the server one line, from which frames come whole and
-//! one after another.
+//! The connections of a server: [`Lines`]. The server sees them as one line, from which whole
+//! frames come one after another.
 //!
 //! ```text
 //!   connection ─ thread: frames ──▶ inbox ──▶ Lines::next, the server
 //!   connection ◀─ thread ◀── outbox of the connection ◀── sync ◀── Lines::write
 //! ```
 //!
-//! A reply waits until the disk has what it says; until no other frame has come, the replies to
-//! several frames wait for it together. While the server has work left from a change, frames wait
-//! for a while instead of being refused as busy. Everything has a limit: connections, the frames
-//! that wait, and the replies that a client has not read. A frame without room waits in its
+//! A reply waits until the disk has the change that it reports. While further frames come, the
+//! replies to several frames wait together. While the server has work left from a change, frames
+//! wait for a while instead of being refused as busy. Everything has a limit: connections, the
+//! frames that wait, and the replies that a client has not read. A frame without room waits in its
 //! connection, a reply without room is dropped like one that a line has lost.
 
 use std::cell::RefCell;
@@ -188,7 +188,7 @@ impl<S: FnMut() -> io::Result<()>> State<S> {
                     if open.number == connection {
                         open.client = client;
                     } else if open.client == client {
-                        // It has connected again.
+                        // The client has connected again.
                         open.client = None;
                     }
                 }

@@ -1,4 +1,4 @@
-//! What `compare` and `saturation` have in common: a study with values and a picture of their own.
+//! The common part of `compare` and `saturation`: a study with default values and a picture.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -80,7 +80,7 @@ pub(crate) struct StudyArgs {
 /// A table of a command for a study of one point.
 pub(crate) type Table = fn(&Study, &Measured, &mut dyn Write) -> Result<(), Failure>;
 
-/// What a command adds to a study.
+/// The parts that a command adds to a study.
 pub(crate) struct Preset<'p> {
     /// Adds settings that depend on the machine.
     pub(crate) fill: &'p dyn Fn(&mut Scenario) -> Result<(), SettingError>,

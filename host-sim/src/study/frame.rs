@@ -1,4 +1,4 @@
-//! What a terminal shows while `compare` runs: the tables of the first metric, whose cells fill as
+//! The terminal while `compare` runs: the tables of the first metric, whose cells fill as
 //! replications end.
 
 use std::sync::{Mutex, PoisonError};

@@ -29,7 +29,7 @@ pub(crate) struct KeepArgs {
     pub(crate) replace: ReplaceArgs,
 }
 
-/// What to do in place of giving two of these options that exclude each other.
+/// Advice for a command that gives two of these options, which exclude each other.
 pub(crate) fn way_out(one: &str, other: &str) -> Option<&'static str> {
     let given = [one, other];
     if given.contains(&"slurm") {
@@ -124,7 +124,7 @@ impl Part {
         self.shard.is_none()
     }
 
-    /// Whether it is all points, run here.
+    /// Whether this command runs all points itself.
     pub(crate) const fn is_plain(&self) -> bool {
         self.shard.is_none() && !self.merge
     }

@@ -1,4 +1,4 @@
-//! What is made of a study: a table for people, JSON and CSV for programs, and a picture.
+//! The products of a study: a table for people, JSON and CSV for programs, and a picture.
 
 use std::io::{self, Write};
 

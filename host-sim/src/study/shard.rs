@@ -1,11 +1,11 @@
 //! Division of a study among machines.
 //!
-//! The points are divided by their expected cost, which follows from the scenario alone: whichever
-//! machine computes a shard, it finds the same points in it. The costliest points are dealt out
-//! first, each to the shard that has least so far (longest processing time first: R. L. Graham,
-//! "Bounds on multiprocessing timing anomalies", SIAM Journal on Applied Mathematics 17(2), 1969).
-//! Points of equal cost are dealt out in a shuffled order: a key of a grid that changes the cost in
-//! ways not modelled here must not put its costly points into one shard.
+//! The points are divided by their expected cost, which follows from the scenario alone, so every
+//! machine finds the same points in a shard. The costliest points are dealt out first, each to the
+//! shard that has least so far (longest processing time first: R. L. Graham, "Bounds on
+//! multiprocessing timing anomalies", SIAM Journal on Applied Mathematics 17(2), 1969). Points of
+//! equal cost are dealt out in a shuffled order: a key of a grid that changes the cost in ways not
+//! modelled here must not put its costly points into one shard.
 //!
 //! The cost of a point is that of its runs. It leaves out how many replications an error takes, and
 //! how much longer searches are on a crowded machine. It is made of:
@@ -44,7 +44,8 @@ impl Shard {
         (number <= count).then_some(Shard { count, number })
     }
 
-    /// The places of its points among all, ascending; perhaps none if there are few points.
+    /// The places of the shard's points among all points, ascending. If there are few points, the
+    /// shard may have none.
     pub fn places(self, points: &[Point]) -> Vec<usize> {
         let shards = divide(points, self.count);
         let places = shards.iter().enumerate();
@@ -91,7 +92,7 @@ fn divide(points: &[Point], count: NonZero<u32>) -> Vec<u32> {
     divided
 }
 
-/// What a point is expected to cost, at least 1, on every machine the same; see the module.
+/// The expected cost of a point, at least 1. It is the same on every machine; see the module.
 pub(super) fn cost(experiment: &Experiment) -> u64 {
     let runs = match (&experiment.workload, experiment.replications) {
         (workload, _) if !workload.is_replicated() => 1,
@@ -143,8 +144,8 @@ mod tests {
     use meshalloc_sim::scenario::Scenario;
     use meshalloc_sim::workload::SharedLogs;
 
-    /// A point for each choice of these values of these keys, the last changing fastest, beside the
-    /// keys of all.
+    /// A point for each combination of these values of the keys in `axes`, the last changing
+    /// fastest. All points have the keys in `fixed`.
     fn points(fixed: &[(&str, &str)], axes: &[(&str, &[&str])]) -> Vec<Point> {
         let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         let mut choices = vec![Vec::new()];
@@ -200,7 +201,8 @@ mod tests {
             let bound = total / u64::from(shards) + most;
             for part in parts {
                 let load: u64 = part.iter().map(|&place| costs[place]).sum();
-                // What is dealt out to the shard that has least stays within this (Graham 1966).
+                // The load of a shard stays within this bound if each point goes to the shard that
+                // has least (Graham 1966).
                 assert!(load <= bound, "{shards}: {load} of {total}");
             }
         }

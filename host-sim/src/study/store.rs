@@ -6,11 +6,11 @@
 //!        +- hash of the experiment, of the log's jobs, and of the program's sources
 //! ```
 //!
-//! A file is put in place whole, so several processes may work in one folder: for one point they
-//! write the same bytes. The values of each run are there to the last bit; means and intervals are
-//! computed again. A damaged file is reported and its point is run again: it ends with a CRC-64
-//! (ECMA-182, as xz uses it), which finds every damage of up to 64 bits in a row, and any other but
-//! for one in 2^64.
+//! A file is put in place whole, so several processes may work in one folder. All write the same
+//! bytes for one point. The values of each run are there to the last bit; means and intervals are
+//! computed again. A damaged file is reported and its point is run again. A file ends with a CRC-64
+//! (ECMA-182, as xz uses it), which finds every damage of up to 64 bits in a row, and all but one
+//! in 2^64 of other damages.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
@@ -29,16 +29,16 @@ use meshalloc_sim::input::FILE_BYTES_MAX;
 use meshalloc_sim::simulation::{Fnv1a, RunResult};
 use meshalloc_sim::workload::{LogJob, Workload};
 
-/// The most bytes of one run in a file; all else in it has at most [`FILE_BYTES_MAX`].
+/// The most bytes of one run in a file. The rest of the file has at most [`FILE_BYTES_MAX`].
 pub(super) const RUN_BYTES_MAX: usize = 1 << 13;
 
 static CRC: Crc<u64> = Crc::<u64>::new(&CRC_64_XZ);
 
-/// What follows the content of a file: the checksum in 16 digits, and the end.
+/// The text after the content of a file: this one, the checksum in 16 digits, and the end.
 const BEFORE_SUM: &str = ",\"crc64\":\"";
 const END: &str = "\"}\n";
 
-/// What the results of a point depend on. Where a log was read from is not in it.
+/// All that the results of a point depend on. The path of a log is not part of it.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 struct Identity {
     program: String,

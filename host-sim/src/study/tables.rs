@@ -48,8 +48,8 @@ impl Study {
         groups
     }
 
-    /// The tables of a metric, each with a title; of a study that is under way also rows without
-    /// runs.
+    /// The tables of a metric, each with a title. For a study that is under way the tables also
+    /// have rows without runs.
     pub(super) fn metric_tables(
         &self,
         metric: Metric,
@@ -122,8 +122,9 @@ impl Study {
 }
 
 impl Group<'_> {
-    /// The table of a metric with times in a unit of this size, unless an interruption left it
-    /// without runs; if it is too wide, with short names, and in parts below each other.
+    /// The table of a metric with times in a unit of this size, unless an interruption left the
+    /// table without runs. A table that is too wide has short names, and is in parts below each
+    /// other.
     fn table(&self, axis: &str, metric: Metric, size: f64, is_under_way: bool) -> Option<String> {
         let has_runs = |results: &&[StrategyResult]| results.iter().any(|it| !it.runs.is_empty());
         let rows: Vec<_> = self

@@ -35,13 +35,13 @@ const ONE_THREAD: StudyOptions = StudyOptions {
     shard: None,
 };
 
-/// Of a study whose files are not damaged.
+/// Runs a study whose files are not damaged.
 fn run(points: &[Point], folder: &Path) -> Result<Vec<Finished>, StudyError> {
     let damaged = &mut |path: &Path| panic!("{path:?}");
     run_points(points, folder, ONE_THREAD, &(), damaged)
 }
 
-/// Of one whose files may be; also gives the damaged ones.
+/// Runs a study whose files may be damaged; also gives the damaged files.
 fn run_damaged(points: &[Point], folder: &Path) -> (Vec<Finished>, Vec<PathBuf>) {
     let mut paths = Vec::new();
     let damaged = &mut |path: &Path| paths.push(path.to_owned());

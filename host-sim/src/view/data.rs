@@ -43,7 +43,7 @@ struct Jobs {
     /// Places in the list of shapes.
     shape: Vec<usize>,
     service: Vec<Option<Ticks>>,
-    /// What a job of a log is called there.
+    /// The number of each job in its log.
     number: Vec<i64>,
 }
 
@@ -132,7 +132,7 @@ pub(super) fn data(experiment: &Experiment, histories: &[History]) -> Data {
     };
     let end = histories.iter().map(|history| history.end).max();
     let end = end.unwrap_or(0);
-    // What a report of a single replication would show.
+    // The results that a report of a single replication would show.
     let results = histories.iter().map(|history| vec![history.result.clone()]);
     let results = experiment.summaries(results.collect());
     let runs = histories
@@ -198,12 +198,14 @@ fn entries(history: &History) -> impl Iterator<Item = Entry<'_>> {
 struct Slices {
     /// Each kind of slice once.
     kinds: Vec<Value>,
-    /// Of each entry its slice and the place of that in `kinds`; nothing if no slices are shown.
+    /// For each entry, its slice and the place of that slice's kind in `kinds`; empty if no slices
+    /// are shown.
     of_entries: Vec<Option<(usize, Slice)>>,
 }
 
 impl Slices {
-    /// Those of a machine that has a description, links around it, or more than two dimensions.
+    /// The slices on a machine that has a description, links around it, or more than two
+    /// dimensions; no slices on any other machine.
     fn new(history: &History, machine: Option<&Description>) -> Slices {
         let grid = history.machine;
         let wraps = (0..grid.dimensions()).any(|dimension| grid.wraps(dimension));

@@ -36,26 +36,26 @@ pub struct Look {
 pub struct Queued {
     /// Its name.
     pub job: u32,
-    /// What it asks for.
+    /// The processors that the job asks for.
     pub request: String,
     /// Why it waits, in a word.
     pub cause: &'static str,
-    /// The same as a sentence.
+    /// The reason as a sentence.
     pub reason: String,
 }
 
 /// What a frame shows.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'f> {
-    /// What serves which machine.
+    /// A line that says what serves which machine.
     pub head: &'f str,
-    /// How it goes on.
+    /// A text about the pace: how the run goes on.
     pub pace: &'f str,
     /// The machine.
     pub map: &'f Map,
     /// The jobs that wait, in the order of the queue.
     pub queue: &'f [Queued],
-    /// The only plane of the machine that is shown.
+    /// The plane of the machine that is shown, if only one is.
     pub plane: Option<usize>,
     /// The keys beside those of every frame.
     pub keys: &'f str,
@@ -208,7 +208,7 @@ impl Frame<'_> {
         };
         write(buffer, area, 0, &title, underlined);
         let rows = usize::from(area.height).saturating_sub(1);
-        // The last row has the number of those that have none.
+        // The last row has the number of jobs that have no row.
         let shown = if waiting > rows {
             rows.saturating_sub(1)
         } else {

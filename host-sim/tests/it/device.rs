@@ -73,7 +73,7 @@ fn a_session_from_the_first_job_to_the_reset() {
          job 3 (2x2): the scheduler tries 1 other job first\n"
     );
     let fits = session.objects("fits 6x4");
-    // Of x = 10 there are 13, above y = 10 three for each of x = 0 to 9.
+    // There are 13 places with x = 10. From y = 10 on there are three for each x from 0 to 9.
     let none: [u32; 0] = [];
     let help = json!({"departures": "jobs", "jobs": none});
     assert_eq!(

@@ -230,7 +230,7 @@ fn run_page(text: &str, faults: &mut Vec<String>) -> String {
     shown.join("\n") + "\n"
 }
 
-/// Of the documents at the top and each page of the book.
+/// Checks the documents at the top and each page of the book.
 #[test]
 fn every_document_with_commands_has_a_test() {
     let root = document("");

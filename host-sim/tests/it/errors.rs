@@ -506,7 +506,7 @@ fn help_names_every_option_with_its_default() {
     ] {
         assert!(help.contains(code), "{code} is missing in {help}");
     }
-    // Of a release build from a clone the revision follows.
+    // In a release build from a clone, the revision follows the version.
     let version = host_sim_in(folder.path(), "--version").good();
     let rest = version.strip_prefix(concat!("host-sim ", env!("CARGO_PKG_VERSION")));
     let rest = rest.unwrap_or_else(|| panic!("{version}")).trim_end();

@@ -393,7 +393,8 @@ fn ctrl_c_ends_what_a_controller_does_not() {
     ];
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("ops"), "alloc 1 2 2\nalloc 2 2 2\n").unwrap();
-    // Of the first two lies the program hears one after another, in the third the board is silent.
+    // With the first two lies, the program hears one lie after another. With the third, the board
+    // is silent.
     let heard = [3, 3, 1];
     for line in ["run --mesh 16x16 --jobs 50", "replay ops --mesh 16x16"] {
         for (lie, heard) in lies.into_iter().zip(heard) {

@@ -168,7 +168,7 @@ fn a_log_that_saturates_has_a_mean_that_is_marked() {
     );
 }
 
-/// Of an interval.
+/// The width of an estimate's interval.
 fn width(estimate: &Value) -> f64 {
     let [low, high] = ["low", "high"].map(|end| estimate[end].as_f64().unwrap());
     high - low

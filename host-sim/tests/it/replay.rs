@@ -642,7 +642,7 @@ repair 0 0 0
 
 #[test]
 fn a_granted_subcube_may_wrap_around() {
-    // Of the ring 0 to 6 the processors 2 and 3 are faulty.
+    // In the ring of processors 0 to 6, the processors 2 and 3 are faulty.
     let shown = replay("--machine 7-ary-1-cube", "fault 2\nfault 3\nalloc 1 5\n").good();
     let last = shown.lines().last().unwrap();
     assert_eq!(

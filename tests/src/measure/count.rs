@@ -24,7 +24,7 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    /// Of at least one command.
+    /// The spread of the instructions of the commands; there is at least one command.
     fn of(mut instructions: Vec<u64>) -> Spread {
         instructions.sort_unstable();
         let count = instructions.len();

@@ -383,8 +383,8 @@ fn late_heads(configuration: Configuration, seed: u64) -> usize {
     promised.len()
 }
 
-/// Of six processors three are held until 10. The head takes four then; the job behind it runs
-/// longer and begins at once on the other two.
+/// Three of six processors are held until 10. The head takes four at 10. The job behind the head
+/// runs longer, and begins at once on the other two processors.
 #[test]
 fn a_later_job_leaves_free_what_the_head_needs() {
     let row = Grid::from(mesh(6, 1));

@@ -129,8 +129,8 @@ fn least_missed(kind: StrategyKind, k: u16, n: u8) -> Option<(Vec<u32>, Vec<u32>
     .missed
 }
 
-/// Of the 1 + 39 requests on a 4-ary 3-cube, those for which the printed form does not try every
-/// subcube.
+/// There are 1 + 39 requests on a 4-ary 3-cube. The test counts those for which the printed form
+/// does not try every subcube.
 #[test]
 fn the_printed_form_does_not_try_all_subcubes_of_30_of_39_requests() {
     let grid = Grid::cube(4, 3);
@@ -164,8 +164,9 @@ fn the_printed_form_does_not_try_all_subcubes_of_30_of_39_requests() {
     assert_eq!(incomplete(StrategyKind::TreeCollapsingPrinted), 30);
 }
 
-/// Cubes with the fewest processors first. Of the misses of the printed form there, the one with
-/// the fewest free processors, then the first list of processors, then of radices.
+/// The test takes the cubes with the fewest processors first. Among the misses of the printed form
+/// on these cubes, it takes the one with the fewest free processors, then the first list of
+/// processors, then the first list of radices.
 #[test]
 fn the_smallest_counter_example_of_the_printed_form() {
     let kind = StrategyKind::TreeCollapsingPrinted;

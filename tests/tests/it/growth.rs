@@ -177,8 +177,8 @@ fn times_and_leases_become_as_long_as_was_said() {
         assert_eq!(adds(&mut controller, &renewal, 0), Some(0));
         ask_at(&mut controller, &renewal, (1 << 42) - 1);
     }
-    // Of each job two numbers of attempts and the number of later events have one byte, and not
-    // three and five.
+    // For each job, two numbers of attempts take one byte each, not three, and the number of later
+    // events takes one byte, not five.
     let counts = JOBS as usize * (2 + 2 + 4);
     assert_eq!(said - saved_bytes(&controller), counts);
 }

@@ -183,7 +183,8 @@ fn the_state_after_a_reset_is_saved_without_the_reset() {
 #[test]
 fn a_checkpoint_is_the_same_on_every_machine() {
     const GOLDEN: u64 = 0x72e6_34aa_6044_84dc;
-    // Of the strategies up to `leb-estimates`, so that a new strategy does not change the number.
+    // Only strategies up to `leb-estimates` are hashed, so that a new strategy does not change the
+    // number.
     let is_hashed = |strategy: &StrategyKind| {
         let mut hashed = StrategyKind::ALL[..35].iter();
         hashed.any(|kind| kind.name() == strategy.name())

@@ -97,8 +97,8 @@ fn comment(line: &str) -> Option<&str> {
     Some(text.trim_start_matches(['/', '!']).trim())
 }
 
-/// Lines that go beyond [`COLUMNS`]. Of documents tables, links and commands with their output do
-/// not count; of Rust only comments do, other than tables and single words.
+/// Lines that go beyond [`COLUMNS`]. In documents, tables, links and commands with their output do
+/// not count. In Rust, only comments count, other than tables and single words.
 fn long_lines(name: &str, text: &str) -> Vec<String> {
     let excepted = LONG_LINES.iter().find(|(path, ..)| name.starts_with(path));
     let may_be_long = |line: &str| {

@@ -266,7 +266,7 @@ fn compare_on(client: &mut Client<impl Line>, configuration: Configuration) -> O
         let mut on_board = call_at(client, &change, Some(step)).unwrap();
         let mut in_process = ask_at(&mut reference, &change, step);
         match (change, on_board.outcome) {
-            // Of every fourth step, since each query takes as long as a command.
+            // Only every fourth step has a query, since each query takes as long as a command.
             (Change::Submit { job, .. }, Ok(_)) if step % 4 == 0 => {
                 on_board.state = match client.query(&Query::Job { job }).unwrap() {
                     Ok(Answer::Job(report)) => Some(report.state),

@@ -1,4 +1,4 @@
-//! Where a job would be placed in a supposed occupancy, and which blocks are reserved for it there.
+//! Where a job would be placed in a supposed occupancy, and which blocks are then reserved for it.
 
 use crate::error::Refusal;
 use crate::grid::Block;
@@ -14,8 +14,8 @@ use crate::strategy::{Purpose, Strategy};
 use crate::supposition::Supposition;
 
 impl<S: Strategy> Supposition<'_, '_, S> {
-    /// Lets the strategy search here for a job that may start now. Nothing was given back here, and
-    /// the job would fit if nothing was occupied.
+    /// Lets the strategy search in this supposed occupancy for a job that may start now. In it
+    /// nothing was given back, and the job would fit if nothing had been occupied.
     ///
     /// # Errors
     ///
@@ -34,9 +34,9 @@ impl<S: Strategy> Supposition<'_, '_, S> {
         })
     }
 
-    /// The reservation for a job that fits here; see
+    /// The reservation for a job that fits in this supposed occupancy; see
     /// [`World::reserve`](crate::scheduler::World::reserve). `given_back` lists everything that was
-    /// given back here. `None` if the strategy finds no place.
+    /// given back in it. `None` if the strategy finds no place.
     ///
     /// # Time complexity
     ///
@@ -52,7 +52,7 @@ impl<S: Strategy> Supposition<'_, '_, S> {
         }
         let chain = match self.place(request, demand, Purpose::Place) {
             Ok(chain) => chain,
-            // The pool has no room for its blocks: reserve the whole machine.
+            // The pool has no room for the job's blocks: reserve the whole machine.
             Err(Refusal::TableFull) => {
                 return Some(Reserved::Block(self.supposed.grid().whole()));
             }
@@ -86,8 +86,8 @@ impl<S: Strategy> Supposition<'_, '_, S> {
     }
 
     /// The best corner of a maximal free submesh for a request on a two-dimensional mesh: the one
-    /// that withholds the fewest processors that are free now. `None` if the strategy is not sure
-    /// to find it.
+    /// that withholds the fewest processors that are free now. `None` if it is not certain that the
+    /// strategy finds that place.
     ///
     /// ```text
     ///   # held, free at the time of the reservation; . free now; a request for 2 x 2
@@ -117,7 +117,7 @@ impl<S: Strategy> Supposition<'_, '_, S> {
         }
         let (pool, occupancy, pause) = (&*self.pool, self.occupancy, self.pause.as_ref());
         let poll = || Pause::poll(pause, occupancy, pool);
-        // A processor that is free here and busy now was given back.
+        // A processor that is free in the supposition and busy now was given back.
         let busy = |place: Submesh| -> u32 {
             let blocks = given_back.clone().flat_map(|blocks| pool.iter(blocks));
             blocks

@@ -1,9 +1,9 @@
-//! Reservations for schedulers that backfill: finding one for a waiting job, and placing a job
-//! around those of others.
+//! Reservations for schedulers that backfill: finding a reservation for a waiting job, and placing
+//! a job around the reservations of others.
 //!
 //! Over time the free processors change at the estimated ends of running jobs and of reservations.
-//! A reservation is the earliest of these times at which the job fits, and the blocks that it then
-//! takes:
+//! A reservation has the earliest of these times at which the job fits, and the blocks that the job
+//! then takes:
 //!
 //! ```text
 //!   processors
@@ -40,7 +40,7 @@ use crate::strategy::{FindsAgain, Strategy};
 use crate::supposition::Supposition;
 
 impl<'m, S: Strategy> World<'_, 'm, S> {
-    /// Whether a running job has used up its estimate. It is then expected to end at once.
+    /// Whether a running job has used up its estimate. Such a job is expected to end at once.
     pub fn is_any_overdue(&self) -> bool {
         let now = self.now;
         self.jobs
@@ -86,7 +86,8 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
                 return Err(self.refusal_but_for_reservations(job));
             }
         }
-        // Only blocks of reservations can leave no room for its blocks, unless it is a gang.
+        // Unless the job is a gang, only the blocks of reservations can leave no room for its
+        // blocks.
         let may_be_reserved = !self.jobs.get(job).request().is_gang();
         self.find(job).map_err(|refusal| match refusal {
             Refusal::TableFull if may_be_reserved => Refusal::Reserved,
@@ -152,8 +153,8 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
     }
 
     /// Makes a reservation for a waiting job that cannot start now: the earliest time at which it
-    /// could, and the processors that the strategy would give it then. Earlier reservations stay.
-    /// Nothing is reserved if the job could not start even after all others have ended.
+    /// could start, and the processors that the strategy would give it then. Earlier reservations
+    /// stay. Nothing is reserved if the job could not start even after all others have ended.
     ///
     /// The reserved processors are:
     ///
@@ -164,13 +165,13 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
     ///   ([`Facts::recognizes`](crate::Facts::recognizes)); ties: the smallest (y1, x1, y2, x2);
     /// - if there is no such corner, and on other grids: the blocks that the strategy would choose.
     ///
-    /// A gang has the blocks that its search finds ([`Request::slices`]). The search need not find
-    /// them again where more is free: then the reservation moves.
+    /// A gang has the blocks that its search finds ([`Request::slices`]). When more processors are
+    /// free, the search may find other blocks: then the reservation moves.
     ///
-    /// A reservation of several blocks takes room in the pool that running jobs leave; all together
-    /// the pool never has more blocks than the machine has processors. If the room is too small,
-    /// the whole machine is reserved, so that no later job runs beyond the start of the
-    /// reservation. A job that needs more blocks than the pool has left waits.
+    /// A reservation of several blocks takes room in the pool that running jobs leave. The pool
+    /// never has more blocks than the machine has processors. If the room is too small, the whole
+    /// machine is reserved, so that no later job runs beyond the start of the reservation. A job
+    /// that needs more blocks than the pool has left waits.
     ///
     /// # Time complexity
     ///
@@ -221,7 +222,7 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
         let with_estimate = |job: &&JobSlot| job.ends(self.now).is_some();
         let running = self.jobs.running_len() as usize;
         let count = self.jobs.running_sorted().take_while(with_estimate).count();
-        // It cannot fit before enough processors are free, and surely fits when all are.
+        // The job cannot fit before enough processors are free, and surely fits when all are free.
         let low = self.jobs.running_sorted().take(count).position(|job| {
             free += job.processors();
             free >= demand
@@ -252,8 +253,8 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
         job.and_then(|job| job.ends(self.now))
     }
 
-    /// The first expected end of a running job or of a reservation after `time`; of all if `time`
-    /// is `None`.
+    /// The first expected end of a running job or of a reservation after `time`; the first of all
+    /// ends if `time` is `None`.
     fn end_after(&mut self, time: Option<Ticks>) -> Option<Ticks> {
         self.poll();
         let jobs = self.jobs.running_sorted().chain(self.jobs.reserved());
@@ -314,8 +315,8 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
         Some((end, Reserved::Processors))
     }
 
-    /// Whether fewer than `demand` processors are free at the start of a reservation, for any that
-    /// starts from `from` on and before `until`.
+    /// Whether fewer than `demand` processors are free at the start of any reservation that starts
+    /// from `from` on and before `until`.
     fn is_short_between(&mut self, from: Ticks, until: Ticks, demand: u32) -> bool {
         let mut at = 0;
         // No iterator over jobs can live across a pause, so each step counts from the first job.

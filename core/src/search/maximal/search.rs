@@ -1,11 +1,11 @@
 //! The search for maximal free boxes in [`Planes`].
 //!
-//! From the highest dimension down: each arc of bands of a dimension is replaced by the AND of its
-//! free bits, which has one dimension less. In the end it is a row, and each run of it is a box. A
-//! box is maximal if something busy stops it on each side: along dimension 0 a run is as long as
-//! can be. For each other dimension the free bits of the bands beside the arc, its two *walls*, are
-//! reduced in the same way by the arcs of the lower dimensions, and must not be free all along the
-//! run.
+//! The search goes from the highest dimension down. It replaces each arc of bands of a dimension by
+//! the AND of its free bits, which has one dimension less. In the end the AND is a row, and each
+//! run of the row is a box. A box is maximal if something busy stops it on each side. Along
+//! dimension 0 that is so, since a run is as long as can be. For each other dimension the free bits
+//! of the bands beside the arc, its two *walls*, are reduced in the same way by the arcs of the
+//! lower dimensions, and must not be free all along the run.
 //!
 //! ```text
 //!   a level's input     free | walls of the dimensions above, 2 each
@@ -13,19 +13,19 @@
 //!   next level's input  free | those walls | band before the arc | band after the arc
 //! ```
 //!
-//! If all that is free is also free in a wall, no box of the arc is maximal, and the lower
+//! If all free bits of the arc are also free in a wall, no box of the arc is maximal, and the lower
 //! dimensions are not searched.
 //!
 //! With blocks that a box must meet, only arcs that meet each block are looked at. They are made
-//! from the first block outwards: where nothing is free within its lower dimensions, no longer arc
-//! has anything.
+//! from the first block outwards: if an arc has nothing free within the block's lower dimensions,
+//! no longer arc has either.
 
 use super::{MEETING_MAX, Planes, parts, spans};
 use crate::grid::arcs::Arcs;
 use crate::grid::{Arc, Block, Side};
 use crate::word::{Word, runs};
 
-/// What a search looks for, and what it has found so far.
+/// The boxes that a search looks for, and its state.
 struct Search<'s> {
     /// The blocks that a box must meet, in bands.
     blocks: &'s [Arcs],
@@ -91,7 +91,8 @@ impl Planes<'_> {
         let (next, spare) = spare.split_at_mut((parts + 2) * slab);
         let first = search.blocks.first().map_or(whole, |block| block[level]);
         let mut is_any = false;
-        // First those that start in the first block, then those before it, which reach it.
+        // First the arcs that start in the first block, then those that start before it and reach
+        // it.
         let before = if side.wraps {
             count - first.len
         } else {
@@ -124,7 +125,7 @@ impl Planes<'_> {
                         continue;
                     }
                     if !is_inside && len == least {
-                        // Arcs that begin further before have nothing free either.
+                        // Arcs that begin earlier have nothing free either.
                         break 'starts;
                     }
                     break;
@@ -211,8 +212,8 @@ fn and(into: &mut [Word], bits: &[Word]) {
     }
 }
 
-/// Writes the bands before and after an arc behind the `parts` parts of `next`; where none follows,
-/// nothing is free.
+/// Writes the bands before and after an arc behind the `parts` parts of `next`. If there is no band
+/// before or after the arc, nothing is free there.
 #[inline]
 fn wall(next: &mut [Word], slab: usize, parts: usize, input: &[Word], at: [Option<u16>; 2]) {
     let walls = next[parts * slab..].chunks_exact_mut(slab);

@@ -1,5 +1,5 @@
-//! The rules of a machine's description, which hold for every strategy: what a request that names
-//! a number of processors or demands rings stands for, and what is legal.
+//! The rules of a machine's description, which hold for every strategy. They say which slices are
+//! legal, and which shapes a request stands for that names a number of processors or demands rings.
 
 use crate::error::Refusal;
 use crate::grid::{DESCRIBED_MAX, Grid, Shape};
@@ -18,7 +18,7 @@ impl<'m> AnyStrategy<'m> {
         Layouts::new(self.kind(), self.machine(), grid)
     }
 
-    /// Whether the strategy is asked for a number of processors as it is.
+    /// Whether the strategy gets the request's number of processors as it is, without a shape.
     fn needs_no_shape(&self, request: &Request) -> bool {
         request.flags.contains(Flags::CHIPS) && self.kind().counts_processors()
     }
@@ -106,7 +106,7 @@ impl<'m> AnyStrategy<'m> {
         true
     }
 
-    /// Tries what a request stands for, one form after the other.
+    /// Tries the forms that a request stands for, one after the other.
     #[inline(never)]
     pub(super) fn try_ruled(
         &mut self,
@@ -135,8 +135,8 @@ impl<'m> AnyStrategy<'m> {
     }
 }
 
-/// Calls `attempt` with what a strategy that knows no rules may be asked for, until it returns
-/// true.
+/// Calls `attempt` with each request that stands for a form and needs no rules, until `attempt`
+/// returns true.
 fn each_of_form(
     layouts: Layouts<'_>,
     request: &Request,
@@ -158,7 +158,7 @@ fn each_of_form(
     if knows_rings || demanded_rings(&request, shape) == 0 {
         return attempt(&request);
     }
-    // One after the other the orders in which the rings close.
+    // The orders in which the rings close, one after the other.
     layouts.trials(&request, shape).any(|trial| {
         let shape = Shape::new(&trial.sides[..layouts.grid.dimensions()]);
         let flags = request.flags.difference(Flags::ALL_RINGS) | Flags::FIXED_ORIENTATION;

@@ -1,9 +1,9 @@
-//! Rows that are alike are handled as one: [`Bands`].
+//! Bands of neighbouring rows that are alike, each handled as one row: [`Bands`].
 //!
-//! A decision with foresight supposes many times that one job or another has left, and asks each
-//! time for the maximal free submeshes that meet its block. The picture in `search/maximal.rs` has
-//! bands. For it, `starts` is 0 1 4 6: the first row of each band, then the number of rows. And
-//! `of_rows` is 0 1 1 1 2 2 3: the band of each row, then the number of bands.
+//! A decision with foresight supposes many times that some job has left, and asks each time for the
+//! maximal free submeshes that meet this job's block. The picture in `search/maximal.rs` has bands.
+//! For it, `starts` is 0 1 4 6: the first row of each band, then the number of rows. And `of_rows`
+//! is 0 1 1 1 2 2 3: the band of each row, then the number of bands.
 
 use core::ops::Range;
 
@@ -35,21 +35,21 @@ pub(super) struct Bands<'a> {
     of_rows: &'a mut [Word],
     /// The busy bits of each band.
     busy: &'a mut [Word],
-    /// The bits of each row that never become free; nothing if there are none. Those of a band are
-    /// alike.
+    /// The bits of each row that never become free; empty if there are none. The rows of a band
+    /// have the same bits.
     fixed: &'a [Word],
 }
 
 impl<'a> Bands<'a> {
-    /// The words that it needs.
+    /// The number of words that the bands need.
     pub(super) const fn words(grid: &Grid) -> usize {
         Occupancy::words_needed(grid) + 2 * (grid.side(1) as usize + 1)
     }
 
-    /// The bands of an occupancy. `running` are busy blocks: a band begins wherever one of them
-    /// begins or ends, so that they consist of whole bands. `fixed` has the bits of each row that
-    /// never become free, or nothing if there are none.
-    /// `memory` has as many words as [`Bands::words`] says.
+    /// The bands of an occupancy. `running` are busy blocks: a band begins wherever a running block
+    /// begins or ends, so that these blocks consist of whole bands. `fixed` has the bits of each
+    /// row that never become free, or nothing if there are none. `memory` has as many words as
+    /// [`Bands::words`] says.
     ///
     /// # Time complexity
     ///
@@ -213,9 +213,10 @@ impl<'a> Bands<'a> {
         });
     }
 
-    /// The search in rows of at most 64 columns, each as one number. A quarter faster than
-    /// [`any_maximal`] on a host. On a board it is nearly twice as fast as a search that is
-    /// generic over the number of words, and the two take 2.8 KB less flash than that one.
+    /// The search in rows of at most 64 columns, each as one number. It is a quarter faster than
+    /// [`any_maximal`] on a host. On a board it is nearly twice as fast as a search that is generic
+    /// over the number of words, and both searches together take 2.8 KB less flash than the generic
+    /// one.
     fn search_narrow(
         &self,
         begins: usize,
@@ -268,7 +269,7 @@ impl<'a> Bands<'a> {
                 let h = self.start(top + 1) - y;
                 let mut left = free;
                 while left != 0 {
-                    // Adding the lowest one carries through its run.
+                    // Adding the lowest one bit carries through its run.
                     let rest = left & left.wrapping_add(left & left.wrapping_neg());
                     let run = left & !rest;
                     left = rest;
@@ -400,14 +401,14 @@ impl Space for Bands<'_> {
     }
 }
 
-/// The length of the longer one of what is left of a stretch at both sides of a part, each a start
-/// and a length.
+/// The length of the longer of the two rests of a stretch, at both sides of a part. Stretch and
+/// part are a start and a length.
 fn longer_rest((start, len): (u16, u16), (part, part_len): (u16, u16)) -> u16 {
     let before = part.saturating_sub(start);
     before.max((start + len).saturating_sub(part + part_len))
 }
 
-/// The runs of ones that have a bit of this run in them, and perhaps others between these.
+/// The runs of ones that share a bit with this run, and perhaps other runs between them.
 ///
 /// ```text
 ///   ones     . # # . # # # . # . # #

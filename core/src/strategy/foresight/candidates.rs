@@ -14,7 +14,7 @@ pub struct Candidate {
     pub score: u32,
 }
 
-/// Candidates, up to a number those of the largest contact.
+/// The candidates of the largest contact, up to a number.
 #[derive(Debug)]
 pub(super) struct Candidates<'a> {
     /// The key of each place, each once.
@@ -22,7 +22,7 @@ pub(super) struct Candidates<'a> {
     contacts: &'a mut [Word],
     scores: &'a mut [Word],
     len: usize,
-    /// How many there may be.
+    /// The maximum number of candidates.
     most: usize,
 }
 
@@ -63,9 +63,9 @@ impl<'a> Candidates<'a> {
         self.keys[..self.len].iter().map(|&key| place_of(key))
     }
 
-    /// Adds a place unless it is a candidate already, or there are as many as there may be that are
-    /// better: of larger contact, or of the same contact and first in order. `contact` gets the
-    /// least contact that matters, and may return `None` for a smaller one.
+    /// Adds a place unless it is a candidate already, or the list is full of better places: of
+    /// larger contact, or of the same contact and earlier in order. `contact` gets the least
+    /// contact that matters, and may return `None` for a smaller one.
     pub(super) fn consider(&mut self, place: Block, contact: impl FnOnce(u32) -> Option<u32>) {
         let (key, most) = (key_of(place), self.most);
         if self.keys[..self.len].contains(&key) {
@@ -101,7 +101,7 @@ impl<'a> Candidates<'a> {
         self.len += 1;
     }
 
-    /// Puts them in order, with a score of 0.
+    /// Puts the candidates in order, with a score of 0.
     pub(super) fn sort(&mut self, poll: &dyn Fn()) {
         self.scores[..self.len].fill(0);
         for len in 1..self.len {
@@ -115,7 +115,7 @@ impl<'a> Candidates<'a> {
         }
     }
 
-    /// Adds to the score of each what it is worth, by its number.
+    /// Adds `weight` times the value of each candidate, by its number, to its score.
     #[inline]
     pub(super) fn score(&mut self, weight: u32, value: impl Fn(usize) -> u32) {
         for (at, score) in self.scores[..self.len].iter_mut().enumerate() {
@@ -123,7 +123,7 @@ impl<'a> Candidates<'a> {
         }
     }
 
-    /// The one of the largest score; ties: of the largest contact, then the first.
+    /// The candidate of the largest score; ties: the largest contact, then the first.
     pub(super) fn best(&self) -> Option<Block> {
         let value = |at: usize| (self.scores[at], self.contacts[at]);
         let best = (0..self.len).reduce(|best, other| {

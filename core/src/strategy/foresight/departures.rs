@@ -1,11 +1,11 @@
-//! Any of the running jobs may be the next that leaves.
+//! Departures when any of the running jobs may be the next that leaves.
 
 use super::Decision;
 
-/// The most departures that are looked ahead.
+/// The most departures that a decision looks ahead.
 const DEPARTURES_MAX: u64 = 3;
 
-/// The least candidates that are kept.
+/// The least number of candidates that are kept.
 pub(super) const CANDIDATES_MIN: u64 = 4;
 
 /// The most candidates that are kept with this number of running jobs.
@@ -14,8 +14,8 @@ pub(super) fn candidates_max(budget: u64, running: u64) -> u64 {
     CANDIDATES_MIN.max(budget / sets_up_to(running, departures))
 }
 
-/// Scores the candidates: after each set of departures, up to a number of them, all sets of as many
-/// being equally likely.
+/// Scores the candidates after each set of departures, up to a number of departures. All sets of
+/// the same size are equally likely.
 pub(super) fn score(decision: &mut Decision<'_>, budget: u64) {
     let running = decision.running();
     let candidates = decision.candidates() as u64;

@@ -1,4 +1,4 @@
-//! Running jobs leave in the order in which they are expected to end.
+//! Departures when running jobs leave in the order of their expected ends.
 
 use super::Decision;
 use super::departures::CANDIDATES_MIN;
@@ -9,13 +9,13 @@ pub(super) fn candidates_max(budget: u64, running: u64) -> u64 {
     CANDIDATES_MIN.max(budget / (1 + running))
 }
 
-/// Scores the candidates for a job that is expected to run for `own` ticks, at least 1: after
-/// departures before its end.
+/// Scores the candidates for a job that is expected to run for `own` ticks, at least 1. The score
+/// counts the states after departures before the job's end.
 pub(super) fn score(decision: &mut Decision<'_>, budget: u64, own: Ticks) {
     decision.first_end_first();
     let running = decision.running();
     let is_every_state = decision.candidates() as u64 * (1 + running as u64) <= budget;
-    // How many have left, and when the last of them left.
+    // The number of jobs that have left, and the time when the last of them left.
     let (mut gone, mut now) = (0, 0);
     loop {
         let next = if is_every_state {

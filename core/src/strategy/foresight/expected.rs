@@ -1,4 +1,4 @@
-//! Which requests are expected: [`Expected`].
+//! The requests that are expected: [`Expected`].
 
 use crate::grid::{Grid, Shape, Tuple, sort_descending};
 use crate::search::shapes::padded;
@@ -10,14 +10,14 @@ const RECENT: usize = 64;
 /// How many waiting requests are looked at.
 pub(super) const WAITING: usize = 8;
 
-/// What it is worth that a waiting request fits, in the order of the queue; a recent request is
-/// worth 1.
+/// The value of each waiting request that fits, in the order of the queue. A recent request that
+/// fits has the value 1.
 const WAITING_VALUES: [u32; WAITING] = [128, 90, 63, 44, 31, 22, 15, 11];
 
 /// The words of the recent requests in a [`Mask`].
 const RECENT_WORDS: usize = RECENT / WORD_BITS as usize;
 
-/// The words of a [`Mask`]: those of the recent requests and one for those that wait.
+/// The words of a [`Mask`]: those of the recent requests, and one for the waiting requests.
 pub(super) const MASK_WORDS: usize = RECENT_WORDS + 1;
 
 /// A set of expected requests: a bit for each.
@@ -31,19 +31,19 @@ pub(super) struct Wanted {
     pub(super) may_rotate: bool,
 }
 
-/// The requests that arrived lately, and the first of those that wait.
+/// The requests that arrived lately, and the first of the waiting ones.
 ///
 /// A rotated request fits into a box exactly if its longest extent is not longer than the box's
 /// longest, its second longest not longer than the second longest, and so on. So the table of a
 /// dimension is about the extents of that rank for requests that may be rotated, and about the
-/// extents along it for the others. It has a mask for each length: the requests that are not
-/// longer.
+/// extents along it for the others. A table has a mask for each length: the requests whose extents
+/// are not longer.
 #[derive(Debug)]
 pub(super) struct Expected {
     pub(super) grid: Grid,
     /// The longest length in the tables.
     longest: u16,
-    /// First the recent requests, a ring, then the waiting ones.
+    /// First the recent requests, as a ring, then the waiting ones.
     wanted: [Option<Wanted>; RECENT + WAITING],
     /// The place in the ring of the next request.
     next: usize,
@@ -79,9 +79,9 @@ impl Expected {
         grid.dimensions() * (longest(grid) as usize + 1) * MASK_WORDS
     }
 
-    /// Begins with requests that stand for any others: parts of each side, each with each. Sides
-    /// have as many parts as make no more than 64 requests: eighths in two dimensions, quarters in
-    /// three, halves from four on. Nothing waits.
+    /// Begins with requests that stand for any others: all combinations of parts of each side. The
+    /// number of parts of a side is such that there are at most 64 requests: eighths in two
+    /// dimensions, quarters in three, halves from four on. No request waits.
     pub(super) fn begin(&mut self, table: &mut [Mask]) {
         self.wanted = [None; _];
         self.next = 0;
@@ -108,7 +108,7 @@ impl Expected {
         }
     }
 
-    /// A request has arrived; the oldest is forgotten.
+    /// Notes a request that has arrived; the oldest is forgotten.
     pub(super) fn arrived(&mut self, wanted: Wanted, table: &mut [Mask]) {
         self.set(self.next, Some(wanted), table);
         self.next = (self.next + 1) % RECENT;
@@ -129,7 +129,7 @@ impl Expected {
         }
     }
 
-    /// From which length on a request is not longer, in each table; 0 if there is no request.
+    /// For each table, the length from which on a request is not longer; 0 if there is no request.
     fn lengths(&self, wanted: Option<Wanted>) -> Tuple {
         match wanted {
             None => Tuple::new(self.grid.dimensions(), |_| 0),
@@ -159,11 +159,11 @@ impl Expected {
         let (old, new) = (self.lengths(before), self.lengths(wanted));
         let len = usize::from(self.longest) + 1;
         for (lengths, (&old, &new)) in table.chunks_exact_mut(len).zip(old.iter().zip(&*new)) {
-            // None is not longer at no length, not even at the longest.
+            // Without a request no length has its bit, not even the longest.
             let from =
                 |of: Option<Wanted>, length| of.map_or(len, |_| len.min(usize::from(length)));
             let (old, new) = (from(before, old), from(wanted, new));
-            // Only what lies between is different.
+            // Only the lengths in between are different.
             for mask in &mut lengths[old.min(new)..old.max(new)] {
                 mask[word] ^= bit;
             }
@@ -200,7 +200,7 @@ impl Expected {
     }
 }
 
-/// What it is worth that these requests fit.
+/// The value of these requests, which fit.
 #[inline]
 pub(super) fn value(fitting: &Mask) -> u32 {
     let recent = fitting[..RECENT_WORDS].iter();

@@ -1,20 +1,20 @@
-//! Which requests fit, for each candidate and after departures: [`Fits`].
+//! The requests that fit, for each candidate and after departures: [`Fits`].
 
 use super::candidates::Candidates;
 use super::expected::{Expected, MASK_WORDS, Mask, value};
 use crate::grid::Block;
 use crate::word::Word;
 
-/// For each state, and each candidate that is placed in it, the requests that fit. A state is known
-/// by a number.
+/// For each state, and each candidate that is placed in it, the requests that fit. States are
+/// numbered.
 #[derive(Debug)]
 pub(super) struct Fits<'a> {
     expected: &'a Expected,
-    /// Their tables.
+    /// The tables of the expected requests.
     table: &'a [Mask],
-    /// As many for each state as there are candidates.
+    /// The masks: for each state, as many as there are candidates.
     masks: &'a mut [Mask],
-    /// Requests that fit in state 0 whichever candidate is placed, and so in every state.
+    /// The requests that fit in state 0 whichever candidate is placed. They fit in every state.
     always: Mask,
 }
 
@@ -32,14 +32,14 @@ impl<'a> Fits<'a> {
         }
     }
 
-    /// What it is worth that these requests fit.
+    /// The value of the requests that fit in this state with this candidate.
     #[inline]
     pub(super) fn value(&self, state: usize, candidate: usize, candidates: usize) -> u32 {
         value(&self.masks[state * candidates + candidate])
     }
 
-    /// In the state fits what fits in any of these states, which have been computed. More is
-    /// [added](Adding::free).
+    /// Begins a state with all requests that fit in any of these states, which have been computed.
+    /// Further requests are [added](Adding::free).
     pub(super) fn begin<'f>(
         &'f mut self,
         state: usize,
@@ -61,7 +61,7 @@ impl<'a> Fits<'a> {
         }
     }
 
-    /// State 0 is complete.
+    /// Notes that state 0 is complete.
     pub(super) fn settle(&mut self, candidates: usize) {
         let masks = self.masks[..candidates].iter();
         let all = [Word::MAX; MASK_WORDS];
@@ -80,10 +80,10 @@ pub(super) struct Adding<'f, 'a> {
 }
 
 impl Adding<'_, '_> {
-    /// In the state a box of these extents is free, but for the candidate that is placed. `left`
-    /// returns how long the longest arc is, along each dimension, that a candidate leaves of the
-    /// box; `None` if they do not overlap. What is left is as long as the box in all other
-    /// dimensions. Zeros stand for dimensions that the grid does not have.
+    /// Adds a box of these extents, which is free in the state except for the candidate that is
+    /// placed. `left` returns, for each dimension, the length of the longest arc that a candidate
+    /// leaves of the box; `None` if they do not overlap. The rest of the box is as long as the box
+    /// in all other dimensions. Zeros stand for dimensions that the grid does not have.
     #[inline]
     pub(super) fn free<const D: usize>(
         &mut self,

@@ -1,12 +1,12 @@
-//! What strategies that look ahead share: which requests are expected, and which of them still fit
-//! after a job has been placed and others have left.
+//! The code that strategies that look ahead share. It finds the expected requests, and those of
+//! them that still fit after a job has been placed and others have left.
 //!
-//! A set of requests is a bit for each (`expected::Mask`). The requests that fit into a box are the
-//! AND of entries of a table, one for each dimension, and those that fit into a machine are the OR
-//! over its maximal free boxes. So nothing is computed for a single request.
+//! A set of requests is a mask with a bit for each (`expected::Mask`). The requests that fit into a
+//! box are the AND of table entries, one for each dimension. The requests that fit into a machine
+//! are the OR over its maximal free boxes. So nothing is computed for a single request.
 //!
 //! The rules that choose (`departures`, `ends`) know only jobs that leave and states of the
-//! machine. A [`Space`] knows what is free: [`Bands`] of a two-dimensional mesh,
+//! machine. A [`Space`] knows the free processors: [`Bands`] of a two-dimensional mesh,
 //! [`Planes`](crate::search::maximal::Planes) of any other grid.
 
 use super::contiguous::first_in;
@@ -41,7 +41,7 @@ use candidates::{Candidates, place_of};
 use expected::{Expected, MASK_WORDS, Mask, WAITING, Wanted};
 use fits::{Adding, Fits};
 
-/// Words of a time.
+/// The words that a time takes.
 const TICKS_WORDS: usize = (Ticks::BITS / WORD_BITS) as usize;
 
 /// The words that foresight needs, with room for the ends of `ends` running jobs. An invalid
@@ -56,18 +56,19 @@ pub(crate) const fn words(machine: &Grid, budget: u64, ends: usize) -> usize {
     division.contacts() + 2 * division.candidates + ends * TICKS_WORDS
 }
 
-/// How the words of the workspace are divided. The rest is for the ends of running jobs.
+/// How the words of the workspace are divided. The remaining words are for the ends of running
+/// jobs.
 #[derive(Clone, Copy, Debug)]
 struct Division {
-    /// For the tables of [`Expected`].
+    /// The words for the tables of [`Expected`].
     table: usize,
-    /// For a bitmap of all processors.
+    /// The words for a bitmap of all processors.
     fixed: usize,
-    /// For the [`Space`] and searches of one box.
+    /// The words for the [`Space`] and for searches of one box.
     space: usize,
-    /// For [`Fits`].
+    /// The words for [`Fits`].
     masks: usize,
-    /// For the contacts of the candidates, and for their scores: as many for each.
+    /// The words for the contacts of the candidates; as many again are for their scores.
     candidates: usize,
 }
 
@@ -120,8 +121,9 @@ impl<'a> Parts<'a> {
 
 /// The free processors of a machine, with blocks that can become free for a while.
 trait Space {
-    /// Considers every corner of every free box that is maximal, or the places closest to it where
-    /// the rule lets a slice begin, in all orders of the extents that the request allows.
+    /// Considers every corner of every maximal free box, in all orders of the extents that the
+    /// request allows. With a rule about where slices begin, it considers the allowed places
+    /// closest to the corner.
     fn find(
         &mut self,
         occupancy: &Occupancy<'_>,
@@ -131,17 +133,17 @@ trait Space {
         poll: &dyn Fn(),
     );
 
-    /// The block of a running job becomes free.
+    /// Makes the block of a running job free.
     fn release(&mut self, block: Block);
 
-    /// The block is busy again.
+    /// Makes the block busy again.
     fn take(&mut self, block: Block);
 
     /// Adds the maximal boxes that are free now and meet each of these blocks, at most three.
     fn add(&mut self, blocks: &[Block], adding: Adding<'_, '_>, poll: &dyn Fn());
 }
 
-/// What a strategy that looks ahead keeps. Its tables are in the words of the workspace.
+/// The data that a strategy that looks ahead keeps. Its tables are in the words of the workspace.
 #[derive(Debug)]
 pub(super) struct Foresight {
     division: Division,
@@ -154,15 +156,14 @@ pub(super) struct Foresight {
     latest: (usize, usize),
 }
 
-/// What an outlook has shown, in addition to what is in the workspace. `list[..running]` are the
-/// other jobs: those that run, and those for which something is reserved. Blocks are those of
-/// [`Block::into_raw`].
+/// The data from an outlook that is not in the workspace. `list[..running]` has the other jobs:
+/// those that run, and those with a reservation. Blocks are stored as [`Block::into_raw`].
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     running: usize,
-    /// Whether some of them may hold the same processors.
+    /// Whether some of these jobs may hold the same processors.
     may_overlap: bool,
-    /// Whether a bit is set in the bitmap of what never becomes free.
+    /// Whether a bit is set in the bitmap of processors that never become free.
     is_any_fixed: bool,
 }
 
@@ -201,7 +202,7 @@ impl Foresight {
         Some(Wanted { shape, may_rotate })
     }
 
-    /// Notes what is known about the other jobs.
+    /// Notes the blocks and ends of the other jobs.
     fn look(
         &mut self,
         site: &Site<'_>,
@@ -239,8 +240,8 @@ impl Foresight {
         }
     }
 
-    /// Shows the candidates of the latest decision with their scores, which are 0 if there was only
-    /// one. For tests.
+    /// Shows the candidates of the latest decision with their scores. The score of a single
+    /// candidate is 0. For tests.
     pub(super) fn latest(&self, workspace: &Workspace<'_>, show: &mut dyn FnMut(Candidate)) {
         let Workspace { words, list, .. } = workspace;
         let (first, len) = self.latest;
@@ -291,8 +292,8 @@ impl Keeps for Foresight {
     }
 }
 
-/// The best of the corners of the maximal free boxes. Where only the answer counts, the first place
-/// of adaptive scan.
+/// The best of the corners of the maximal free boxes. If only the answer yes or no counts, the
+/// first place of adaptive scan.
 pub(super) fn place(
     foresight: &mut Foresight,
     site: &Site<'_>,
@@ -309,7 +310,8 @@ pub(super) fn place(
     let seen = foresight.look(site, workspace, draft);
     let poll = || draft.poll();
     let parts = Parts::new(workspace.words, foresight.division);
-    // Reservations may lie where jobs run: then there may be more of them than there is room for.
+    // Reservations may lie where jobs run, so there may be more reservations than there is room
+    // for.
     let busy = occupancy.grid().nodes() - occupancy.free();
     let running = seen.running.min(busy as usize);
     let own_end = request.estimate.filter(|_| foresight.by_ends);
@@ -351,7 +353,7 @@ pub(super) fn place(
             ends: parts.ends,
             poll: &poll,
         };
-        // State 0: nothing has changed but that the candidate is placed.
+        // State 0: only the candidate is placed.
         decision.describe(0, &[], &[]);
         decision.fits.settle(decision.candidates.len());
         match own_end {
@@ -371,8 +373,8 @@ struct Decision<'a> {
     grid: &'a Grid,
     running: &'a mut [u64],
     may_overlap: bool,
-    /// How long the running jobs are expected to run, in ticks, as far as there is room: for all
-    /// jobs that a controller has room for.
+    /// How long the running jobs are expected to run, in ticks. A controller has room for the times
+    /// of all its jobs.
     ends: &'a mut [[Word; TICKS_WORDS]],
     poll: &'a dyn Fn(),
 }
@@ -390,9 +392,9 @@ impl Decision<'_> {
         Block::from_raw(self.running[job])
     }
 
-    /// Puts the `count` largest of the running jobs first, the largest at the front; of the same
-    /// size those that were granted first.
-    // A function of its own, so that the areas are computed in line.
+    /// Puts the `count` largest of the running jobs first, the largest at the front; ties: the job
+    /// that was granted first.
+    // A function of its own, so that the computation of areas is inlined.
     #[inline(never)]
     fn largest_first(&mut self, count: usize) {
         let area = |block| self.grid.area(Block::from_raw(block));
@@ -406,7 +408,7 @@ impl Decision<'_> {
         }
     }
 
-    /// A running job leaves. What another one holds as well, of those that are not gone, stays
+    /// Lets a running job leave. Processors that another job holds as well, if it is not gone, stay
     /// busy.
     fn leave(&mut self, job: usize, is_gone: &dyn Fn(usize) -> bool) {
         let block = self.block(job);
@@ -422,13 +424,13 @@ impl Decision<'_> {
         }
     }
 
-    /// The job is there again.
+    /// Lets the job come back.
     fn come_back(&mut self, job: usize) {
         self.space.take(self.block(job));
     }
 
-    /// Describes a state: in it fits what fits in any of the states `from`, and what fits into
-    /// boxes that are free now and meet each of these jobs, at most three.
+    /// Describes a state. In it fit the requests that fit in any of the states `from`, and those
+    /// that fit into boxes that are free now and meet each of these jobs, at most three.
     fn describe(&mut self, state: usize, from: &[usize], jobs: &[usize]) {
         // The filling is never read.
         let mut blocks = [Block::ZERO; 3];
@@ -439,22 +441,21 @@ impl Decision<'_> {
         self.space.add(&blocks[..jobs.len()], adding, self.poll);
     }
 
-    /// Adds to the scores what the state is worth.
+    /// Adds the value of the state to the scores.
     fn score(&mut self, state: usize, weight: u32) {
         let (fits, count) = (&self.fits, self.candidates.len());
         self.candidates
             .score(weight, |at| fits.value(state, at, count));
     }
 
-    /// How long a running job is expected to run, in ticks; one that is not known to end never
-    /// does.
+    /// How long a running job is expected to run, in ticks. A job without a known end never ends.
     fn end(&self, job: usize) -> Ticks {
         let end = self.ends.get(job);
         end.map_or(Ticks::MAX, |&words| words_to_ticks(words))
     }
 
-    /// Puts the running jobs in the order in which they are expected to end; of the same end those
-    /// that were granted first.
+    /// Puts the running jobs in the order of their expected ends; ties: the job that was granted
+    /// first.
     fn first_end_first(&mut self) {
         for len in 1..self.running.len().min(self.ends.len()) {
             let mut at = len;

@@ -12,8 +12,9 @@ use crate::search::steps::{Rule, for_each_corner_of_box};
 use crate::strategy::contiguous::first_in;
 use crate::strategy::{Draft, Request, Workspace};
 
-/// The place for a request. The list is made unless `len` says that it is there. Where no box of
-/// the list has room, and some boxes may not be in it, the first place of adaptive scan.
+/// The place for a request. The function makes the list unless `len` says that the list is there.
+/// If no box of the list has room, and some boxes may not be in the list, the place is the first of
+/// adaptive scan.
 pub(super) fn place(
     len: &mut Option<usize>,
     occupancy: &Occupancy<'_>,
@@ -60,7 +61,7 @@ pub(super) fn place(
     }
 }
 
-/// The maximal free boxes in order, as many of the first as there is room for.
+/// The maximal free boxes in order, up to the number that there is room for.
 ///
 /// An entry is a number of cells with two halves each: its size, then an arc for each dimension.
 ///
@@ -70,7 +71,7 @@ pub(super) fn place(
 struct List<'a> {
     grid: &'a Grid,
     cells: &'a mut [u64],
-    /// The cells of an entry.
+    /// The number of cells of an entry.
     per: usize,
     len: usize,
 }
@@ -114,7 +115,7 @@ impl List<'_> {
         arcs.all(|(at, &arc)| self.grid.along(at).meet(self.arc(entry, at), arc))
     }
 
-    /// Adds a box in its place, unless there is no room for it and for those before it.
+    /// Adds a box in its place, unless there is no room for the box and for those before it.
     fn insert(&mut self, arcs: &[Arc]) {
         let size = area(arcs);
         let (mut at, mut end) = (0, self.len);
@@ -176,9 +177,9 @@ struct Best<'a> {
 #[derive(Clone, Copy)]
 struct Candidate {
     place: Arcs,
-    /// The first entry that it overlaps.
+    /// The first entry that the place overlaps.
     first: usize,
-    /// The entry in a corner of which it is.
+    /// The entry in a corner of which the place is.
     from: usize,
 }
 
@@ -203,8 +204,8 @@ impl Best<'_> {
             let within = self.list.arcs(from);
             let within = &within[..named.len()];
             let size = self.list.size(from);
-            // The orders with the largest reservation factor; all corners have the same, unless a
-            // rule moves them.
+            // The orders with the largest reservation factor. All corners have the same factor,
+            // unless a rule moves them.
             let mut most = None;
             each_orientation(self.list.grid, request, &mut |order| {
                 draft.poll();
@@ -228,8 +229,8 @@ impl Best<'_> {
         }
     }
 
-    /// The reservation factor of a corner of these extents against a box, with a rule the largest
-    /// one; `None` if it does not fit.
+    /// The reservation factor of a corner of these extents against a box; with a rule, the largest
+    /// such factor. `None` if the extents do not fit.
     fn left_beside(&self, within: &[Arc], size: u32, extents: &[u16]) -> Option<u32> {
         if let Some(rule) = self.rule {
             let (grid, mut most) = (self.list.grid, None);
@@ -258,7 +259,7 @@ impl Best<'_> {
                 Ordering::Greater => true,
                 Ordering::Equal => {
                     let old = self.arcs(&best.place);
-                    // Against the entry that both are from their factors are equal.
+                    // The factors of both are equal against the entry that they come from.
                     let is_known = from == best.from && first == from;
                     let start = first + usize::from(is_known);
                     old != arcs && self.is_better(arcs, old, start, draft)
@@ -272,7 +273,7 @@ impl Best<'_> {
         }
     }
 
-    /// Whether one place is better than another; before entry `start` they do not differ.
+    /// Whether one place is better than another. The two do not differ before entry `start`.
     fn is_better(&self, new: &[Arc], old: &[Arc], start: usize, draft: &Draft<'_, '_>) -> bool {
         let grid = self.list.grid;
         for entry in start..self.list.len {

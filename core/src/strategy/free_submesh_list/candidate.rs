@@ -1,4 +1,4 @@
-//! Where a request could go, and which of the places is best.
+//! The candidates for a request, and the best of them.
 
 use core::cmp::Ordering;
 
@@ -30,19 +30,19 @@ pub(super) fn best_place(
 
 /// The search for the best candidate.
 ///
-/// The paper sieves a list of candidates by one free submesh after the other. Comparing two
-/// candidates by the sequence of their reservation factors, and keeping the better, chooses the
-/// same one and needs no list of them.
+/// The paper sieves a list of candidates by one free submesh after the other. Here two candidates
+/// are compared by the sequence of their reservation factors, and the better one is kept. This
+/// chooses the same candidate and needs no list of candidates.
 ///
 /// A candidate's factor against a submesh is the submesh's size exactly if the two do not overlap,
-/// and no factor is larger. So of two candidates the one that overlaps a submesh of the list only
-/// later is better, and factors need to be computed only if both overlap the same one first.
+/// and no factor is larger. So the better of two candidates is the one that overlaps a submesh
+/// later in the list, and factors need to be computed only if both overlap the same submesh first.
 struct Best<'a> {
     list: &'a [u64],
     requested: Sides,
     mesh: Entry,
     rule: Option<Rule<'a>>,
-    /// The best so far.
+    /// The best candidate so far.
     found: Option<Candidate>,
 }
 
@@ -59,8 +59,9 @@ struct Candidate {
 impl Best<'_> {
     /// Considers every candidate that could be the best.
     fn find(&mut self, may_rotate: bool, draft: &Draft<'_, '_>) {
-        // A candidate overlaps at the latest the submesh it comes from. So from the last to the
-        // first, and no further than to the first that the best one overlaps.
+        // A candidate overlaps at the latest the submesh that it comes from. So the search goes
+        // from the last submesh to the first, and no further than to the first one that the best
+        // candidate overlaps.
         let area = self.requested.area();
         let large = self
             .list
@@ -158,14 +159,14 @@ impl Best<'_> {
         }
     }
 
-    /// Whether `new` is better than `best`; they are different, and the first submesh of the list
-    /// that one of them overlaps is that of the other.
+    /// Whether `new` is better than `best`. The two are different, and overlap the same submesh of
+    /// the list first.
     fn is_better(&self, new: Candidate, best: Candidate) -> bool {
-        // Against the submesh that both are from their factors are equal.
+        // The factors of both are equal against the submesh that they come from.
         let is_known = new.from == best.from && new.first == new.from;
         let start = new.first + usize::from(is_known);
         let (new, best) = (new.place, best.place);
-        // An entry that meets neither place is left whole.
+        // Neither place takes anything from an entry that it does not meet.
         let overlapped = new.overlapping().or_more(best.overlapping());
         let entries = self.list[start..].iter().map(|&cell| Entry(cell));
         let by_factors = entries
@@ -184,7 +185,7 @@ impl Best<'_> {
 }
 
 /// The reservation factor of a corner of these sides against a submesh of sides `within`; `None` if
-/// it does not fit.
+/// the sides do not fit.
 #[inline]
 fn left_beside(sides: Sides, within: Sides) -> Option<u32> {
     sides.fits_in(within).then(|| {

@@ -1,13 +1,13 @@
 //! A submesh of the list in one word: [`Entry`].
 //!
-//! The list is compared with one submesh over and over: which entries overlap it, cover it, lie
-//! beside it. With a submesh in one word, each of these questions is one subtraction and one AND
-//! for all four sides at once, without a branch.
+//! The list is compared with one submesh over and over, to find the entries that overlap the
+//! submesh, cover it or lie beside it. With a submesh in one word, each of these questions is one
+//! subtraction and one AND for all four sides at once, without a branch.
 //!
 //! # Comparing four numbers by one subtraction
 //!
 //! A word has four *lanes*, each a number below a *guard bit* that is 0. If a lane of `a` is larger
-//! than that of `b`, the lane of `b - a` borrows, and its guard bit shows it:
+//! than that of `b`, the lane of `b - a` borrows, and the lane's guard bit is set:
 //!
 //! ```text
 //!   b               0|5   0|3   0|7   0|2        guard bit | value
@@ -15,9 +15,10 @@
 //!   b - a           0|1   0|0   1|~   0|~        the third lane is larger in a
 //! ```
 //!
-//! A borrow also runs into the next higher lane, which may set further guard bits, never clear the
-//! first one. So "no guard bit is set" means that no lane of `a` is larger. Where each lane must be
-//! answered on its own, the guard bits of `b` are set first, and a lane borrows from its own:
+//! A borrow also runs into the next higher lane. That may set further guard bits, but never clears
+//! the first one. So "no guard bit is set" means that no lane of `a` is larger. If an answer is
+//! needed for each lane, the guard bits of `b` are set first, and a lane borrows from its own guard
+//! bit:
 //!
 //! ```text
 //!   b | guards      1|5   1|3   1|7   1|2
@@ -36,8 +37,8 @@ use crate::mesh::{Sides, Submesh};
 ///      [2^20 - area|  y2' |  x2' |  y1  |  x1  ]     x2' = 1023 - x2, y2' = 1023 - y2
 /// ```
 ///
-/// A lane has ten bits and above them a guard bit, which is 0. Each lane is how far its side lies
-/// from that border of the largest mesh:
+/// A lane has ten bits and above them a guard bit, which is 0. The number in a lane is the distance
+/// of its side from the same border of the largest mesh:
 ///
 /// ```text
 ///   y 1023 +------------------------+      the submesh from (x1, y1) to (x2, y2)
@@ -116,16 +117,16 @@ const fn lanes_over(a: u64, b: u64) -> u64 {
     difference & (at_least - (at_least >> VALUE_BITS))
 }
 
-/// The larger one in each lane.
+/// The larger number in each lane.
 #[inline]
 const fn lanes_max(a: u64, b: u64) -> u64 {
     b + lanes_over(a, b)
 }
 
 impl Entry {
-    /// Whether it comes before the other one in the order of definition 1: size, larger first; then
-    /// the more square. The paper does not say how to go on: by the base node in row-major order,
-    /// then the wider one first.
+    /// Whether this entry comes before the other one in the order of definition 1: the larger
+    /// first, then the more square first. The paper says nothing about further ties. Here they go
+    /// by the base node in row-major order, then the wider first.
     #[inline]
     pub(super) fn precedes(self, other: Entry) -> bool {
         match (self.0 ^ other.0) >> AREA_SHIFT {
@@ -165,7 +166,7 @@ impl Entry {
         self.0 >> (side * LANE_BITS) & VALUE_MAX
     }
 
-    /// Compares what [`Entry::left_without`] is for two places that may be taken out.
+    /// Compares the results of [`Entry::left_without`] for two places that may be taken out.
     #[inline]
     pub(super) fn order_by_left_without(self, one: Entry, other: Entry) -> Ordering {
         let sides = self.sides();
@@ -173,8 +174,9 @@ impl Entry {
         left(one).cmp(&left(other))
     }
 
-    /// The size of the largest submesh that is left of it, which has these sides, when `taken` is
-    /// taken out: the reservation factor of definition 2. All of it if the two do not overlap.
+    /// The size of the largest submesh that is left of this one, which has these sides, when
+    /// `taken` is taken out: the reservation factor of definition 2. It is the whole size if the
+    /// two do not overlap.
     ///
     /// ```text
     ///   +---------------+      left:  l columns x all rows      right: r columns x all rows
@@ -196,9 +198,10 @@ impl Entry {
         most.min(self.area())
     }
 
-    /// The places of these sides, which fit, in its corners, without area: first the lanes of the
-    /// columns at its left and at its right, then those of the rows below and above. A corner is
-    /// one of the first two put together [with](Entry::with) one of the last two:
+    /// The places of these sides, which fit, in the corners of this submesh, without area: first
+    /// the lanes of the columns at its left and at its right, then the lanes of the rows below and
+    /// above. A corner is one of the first two put together [with](Entry::with) one of the last
+    /// two:
     ///
     /// ```text
     ///   +----+---+----+
@@ -231,7 +234,7 @@ impl Entry {
         self.lane(BELOW) << VALUE_BITS | self.lane(LEFT)
     }
 
-    /// The lanes without the area; what has been cut has none.
+    /// The lanes without the area. Entries that were cut have no area.
     #[inline]
     const fn lanes(self) -> u64 {
         self.0 & VALUES
@@ -252,24 +255,24 @@ impl Entry {
         Sides::new(len(LEFT), len(BELOW))
     }
 
-    /// Whether it begins behind its end, as a join of two submeshes without a common row or column
-    /// does.
+    /// Whether the submesh begins behind its end, like a join of two submeshes without a common row
+    /// or column.
     #[inline]
     pub(super) const fn is_empty(self) -> bool {
         self.outer_lens() & FIRST_GUARDS != 0
     }
 
-    /// In the two lowest lanes: how many columns and rows of the largest mesh lie outside of it,
-    /// x1 + x2' and y1 + y2'. With 1024 or more it is empty.
+    /// In the two lowest lanes: the numbers of columns and rows of the largest mesh outside of this
+    /// submesh, x1 + x2' and y1 + y2'. If one is 1024 or more, the submesh is empty.
     #[inline]
     const fn outer_lens(self) -> u64 {
         // No lane of the sum has more than eleven bits.
         self.0.wrapping_add(self.0 >> (2 * LANE_BITS))
     }
 
-    /// Admits what overlaps the submesh: what begins not behind its end, on both axes. So the limit
-    /// of a lane is where the opposite side lies, seen from this lane's border: 1023 less the
-    /// opposite lane.
+    /// Admits submeshes that overlap this one: those that do not begin behind its end, on both
+    /// axes. So the limit of a lane is the distance of the opposite side from this lane's border:
+    /// 1023 less the opposite lane.
     ///
     /// ```text
     ///   the submesh          x1|======|x2
@@ -282,8 +285,8 @@ impl Entry {
         Limit(exchange(VALUES - self.lanes()))
     }
 
-    /// Admits what overlaps the submesh, or shares a stretch of its border or a corner: limits that
-    /// are larger by one.
+    /// Admits submeshes that overlap this one, or share a stretch of its border or a corner. The
+    /// limits are larger by one.
     #[inline]
     pub(super) const fn touching(self) -> Limit {
         let over = self.overlapping().0 + LANES;
@@ -295,10 +298,11 @@ impl Entry {
 
 /// The number of entries that are looked at together.
 const CHUNK: usize = 8;
-/// The number of entries of which each has a bit in one word.
+/// The number of entries that have a bit each in one word.
 const BITS: usize = u32::BITS as usize;
 
-/// A condition on submeshes: it admits those of which no lane is larger than its lane.
+/// A condition on submeshes: it admits a submesh if no lane of the submesh is larger than the
+/// limit's lane.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limit(u64);
 
@@ -320,7 +324,7 @@ impl Limit {
         refused & carry == 0
     }
 
-    /// The place of the first entry that it admits.
+    /// The place of the first entry that the limit admits.
     #[inline]
     pub(super) fn first(self, entries: &[u64]) -> Option<usize> {
         let (chunks, rest) = entries.as_chunks::<CHUNK>();
@@ -332,7 +336,8 @@ impl Limit {
         (bits != 0).then(|| start + bits.trailing_zeros() as usize)
     }
 
-    /// A bit for each of at most 32 entries, the lowest for the first: whether it is admitted.
+    /// A bit for each of at most 32 entries, the lowest for the first: set if the entry is
+    /// admitted.
     #[inline]
     fn bits(self, entries: &[u64]) -> u32 {
         let bit = |bits: u32, &cell: &u64| bits << 1 | u32::from(self.admits(Entry(cell)));
@@ -342,7 +347,7 @@ impl Limit {
         chunks.fold(bits, |bits, chunk| chunk.iter().rev().fold(bits, bit))
     }
 
-    /// Calls `visit` with the place of each entry that it admits.
+    /// Calls `visit` with the place of each entry that the limit admits.
     #[inline]
     pub(super) fn each(self, entries: &[u64], mut visit: impl FnMut(usize)) {
         let is_long = entries.len() > 2 * BITS;
@@ -367,7 +372,7 @@ impl Limit {
         !((self.0 | GUARDS).wrapping_sub(entry.0)) & GUARDS
     }
 
-    /// Admits what either of them admits, and more.
+    /// Admits everything that either limit admits, and more.
     #[inline]
     pub(super) const fn or_more(self, other: Limit) -> Limit {
         Limit(lanes_max(self.0, other.0))
@@ -380,7 +385,7 @@ const fn lane_mask(side: u32) -> u64 {
     VALUE_MAX << (side * LANE_BITS)
 }
 
-/// What is left of submeshes when one is taken out: up to four pieces, each as long as can be.
+/// The rest of submeshes when one is taken out: up to four pieces, each as long as can be.
 ///
 /// ```text
 ///   +---------------+     A submesh leaves a piece outside of a side of what is taken
@@ -393,7 +398,7 @@ const fn lane_mask(side: u32) -> u64 {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cut {
     taken: u64,
-    /// For each side, the lane of the end of what ends there.
+    /// For each side, the end lane of the pieces that end there.
     ends: u64,
 }
 
@@ -408,7 +413,7 @@ impl Cut {
         }
     }
 
-    /// Whether a submesh reaches over this side of what is taken.
+    /// Whether a submesh reaches over this side of the taken submesh.
     #[inline]
     pub(super) const fn reaches_over(self, submesh: Entry, side: u32) -> bool {
         // No lane borrows from the next one.
@@ -444,7 +449,7 @@ pub(super) struct Border {
     side: u32,
     /// The submesh's lane of the side.
     lane: u64,
-    /// Admits what shares a stretch of the side and does not overlap the submesh.
+    /// Admits submeshes that share a stretch of the side and do not overlap the submesh.
     pub(super) meeting: Limit,
 }
 
@@ -473,8 +478,8 @@ impl Border {
     }
 
     /// Joins two submeshes that share a stretch of this side: the rows, or columns, that both have,
-    /// from the far end of the one to that of the other, without area. It may be empty. The inner
-    /// one reaches to this side.
+    /// from the far end of the one to that of the other, without area. The join may be empty. The
+    /// inner submesh reaches to this side.
     #[inline]
     pub(super) const fn join(self, inner: Entry, outer: Entry) -> Entry {
         Entry(lanes_max(

@@ -1,7 +1,8 @@
 //! Lists of dominant free submeshes, and how a list changes when something is taken or released.
 //!
-//! A free submesh is *dominant* if no other free one covers it. The list has all of them, in the
-//! order of definition 1. Taking and releasing look only at entries near the block:
+//! A free submesh is *dominant* if no other free submesh covers it. The list has all dominant free
+//! submeshes, in the order of definition 1. Taking and releasing look only at entries near the
+//! block:
 //!
 //! ```text
 //!   memory   [ list, in order ..............  |  room  | new | pieces | beside | near | places ]
@@ -9,7 +10,7 @@
 //! ```
 //!
 //! - `places`, `near`: the entries that touch the block, and where in the list they stand.
-//! - Some of them leave the list, some new ones are made from them: [`Change::replace`].
+//! - Some of these entries leave the list, and new entries are made from them: [`Change::replace`].
 
 use super::entry::{Border, Cut, Entry, Limit, SIDES, guard, opposite};
 use crate::mesh::Submesh;
@@ -24,8 +25,8 @@ pub(super) struct NoRoom;
 /// Sorts in the order of definition 1, by a heap in the same memory (Williams 1964, Algorithm 232,
 /// Comm. of the ACM 7).
 ///
-/// A list is sorted only where it is built anew. The sort of `core` would take 1.2 KB of flash,
-/// half as much as this strategy.
+/// A list is sorted only when it is built anew. The sort of `core` would take 1.2 KB of flash, half
+/// as much as this strategy.
 ///
 /// # Time complexity
 ///
@@ -85,8 +86,8 @@ struct Entries<'a> {
 }
 
 impl Entries<'_> {
-    /// Adds the entry if it is wanted. It is always written, and the answer is added to the length.
-    /// A branch would often be mispredicted, which takes longer than all else that is done with an
+    /// Adds the entry if it is wanted. The entry is always written, and `is_wanted` is added to the
+    /// length. A branch would often be mispredicted, which takes longer than all other work on an
     /// entry:
     ///
     /// ```text
@@ -109,7 +110,7 @@ impl Entries<'_> {
         self.cells().iter().map(|&cell| Entry(cell))
     }
 
-    /// How many of them cover this one.
+    /// How many entries cover this one.
     #[inline]
     fn count_covering(&self, inner: Entry) -> usize {
         let covering = self.iter().map(|entry| usize::from(entry.covers(inner)));
@@ -123,7 +124,7 @@ impl Entries<'_> {
         let mut covering = 0;
         for at in 0..core::mem::take(&mut self.len) {
             let entry = Entry(self.cells[at]);
-            // An equal one goes.
+            // An equal entry is removed.
             let is_covered = new.covers(entry);
             covering += usize::from(entry.covers(new) & !is_covered);
             self.push_if(entry, !is_covered);
@@ -132,7 +133,7 @@ impl Entries<'_> {
     }
 }
 
-/// A list while it changes. It stands in the front of the memory; scratch is split off the end.
+/// A list while it changes. The list is in the front of the memory; scratch is split off the end.
 struct Change<'a> {
     memory: &'a mut [u64],
     len: usize,
@@ -147,7 +148,7 @@ impl<'a> Change<'a> {
         Ok(Entries { cells, len: 0 })
     }
 
-    /// The places in the list of what the limit admits, and the entries there.
+    /// The places in the list of the entries that the limit admits, and these entries.
     fn near(&mut self, limit: Limit, poll: &dyn Fn()) -> Result<[Entries<'a>; 2], NoRoom> {
         poll();
         let mut places = self.entries(self.len)?;
@@ -160,7 +161,7 @@ impl<'a> Change<'a> {
         Ok([places, entries])
     }
 
-    /// Removes what is in these places, which are in ascending order, and inserts new entries,
+    /// Removes the entries in these places, which are in ascending order, and inserts new entries,
     /// which are in no order. Returns the length of the list.
     fn replace(self, gone: &[u64], new: &[u64], poll: &dyn Fn()) -> Result<usize, NoRoom> {
         let Change { memory, len } = self;
@@ -175,7 +176,8 @@ impl<'a> Change<'a> {
     }
 }
 
-/// Removes what is in these places of a list, in ascending order; returns how many are left.
+/// Removes the entries in these places of a list, which are in ascending order. Returns how many
+/// entries are left.
 ///
 /// ```text
 ///   gone 1, 4:   [ a | B | c | d | E | f ]   ->   [ a | c | d | f ]
@@ -227,8 +229,8 @@ fn insert(cells: &mut [u64], len: usize, entry: Entry) {
 /// Where an entry belongs in an ordered list.
 #[inline]
 fn place_for(entry: Entry, list: &[u64]) -> usize {
-    // Among words alone no branch is needed. Few submeshes are of the same size, but in a pattern
-    // of faults thousands can be.
+    // A comparison of words alone needs no branch. Usually few submeshes have the same size, but in
+    // a pattern of faults thousands may.
     let at = list.partition_point(|&other| Entry(other).is_larger_than(entry));
     match list.get(at) {
         Some(&other) if !entry.is_larger_than(Entry(other)) => {
@@ -243,8 +245,8 @@ fn place_for(entry: Entry, list: &[u64]) -> usize {
 ///
 /// # Which pieces are dominant
 ///
-/// A submesh that overlaps `busy` leaves up to four pieces. Take the one at the left of `busy`; the
-/// others are alike:
+/// A submesh that overlaps `busy` leaves up to four pieces. Take the piece at the left of `busy`;
+/// the other pieces behave alike:
 ///
 /// ```text
 ///   A and B overlap `busy`         their left pieces a and b
@@ -257,10 +259,11 @@ fn place_for(entry: Entry, list: &[u64]) -> usize {
 ///      +-----------------+            +--+
 /// ```
 ///
-/// Whatever covers b ends at the left border of `busy` too, since `busy` lies beside it. So it is
-/// the left piece of another submesh that overlapped `busy`, or a submesh `beside` that shares a
-/// stretch of that border. The piece is dominant if neither covers it. Two submeshes cannot leave
-/// the same left piece: both would have its rows and its left end, and one would cover the other.
+/// A submesh that covers b also ends at the left border of `busy`, since `busy` lies beside it. So
+/// it is the left piece of another submesh that overlapped `busy`, or a submesh `beside` that
+/// shares a stretch of that border. The piece is dominant if neither covers it. Two submeshes
+/// cannot leave the same left piece: both would have its rows and its left end, and one would cover
+/// the other.
 pub(super) fn take(
     memory: &mut [u64],
     len: usize,
@@ -289,7 +292,7 @@ pub(super) fn take(
     let mut new = list.entries(pieces.len)?;
     for piece in pieces.iter() {
         poll();
-        // Itself, for one.
+        // The piece itself is counted, too.
         let covering = pieces.count_covering(piece) + beside.count_covering(piece);
         new.push_if(piece.with_area(), covering == 1);
     }
@@ -298,15 +301,17 @@ pub(super) fn take(
 
 /// Updates the list in `memory[..len]` after `released` has become free. Returns the new length.
 ///
-/// Only dominant submeshes that meet `released` are new. An old one that is no longer dominant was
-/// stopped by `released`: it shares a stretch of border with it, and a new one covers it.
+/// Only dominant submeshes that meet `released` are new. An old submesh that is no longer dominant
+/// was stopped by `released`: it shares a stretch of border with `released`, and a new submesh
+/// covers it.
 ///
 /// # How the new ones are found
 ///
-/// A new one is a part of `released`, extended beyond those of its sides to which the part reaches.
-/// What it has beyond the left side was free before, and so lies in an old dominant submesh that
-/// ends at this side; the other sides are alike. So the search begins with `released` alone, and
-/// joins what it has with the old submeshes that end at each side in turn:
+/// A new submesh is a part of `released`, extended beyond those sides of `released` that the part
+/// reaches. The extension beyond the left side was free before, and so lies in an old dominant
+/// submesh that ends at this side; the other sides are alike. So the search begins with `released`
+/// alone. For each side in turn, it joins its submeshes with the old submeshes that end at this
+/// side:
 ///
 /// ```text
 ///   `released` R, old a and b          joined at the left          joined above
@@ -368,7 +373,7 @@ pub(super) fn release(
         }
     }
 
-    // Entries that a new one covers leave the list.
+    // Entries that a new submesh covers leave the list.
     places.len = 0;
     for (at, entry) in near.iter().enumerate() {
         poll();

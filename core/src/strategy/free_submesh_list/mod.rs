@@ -1,21 +1,21 @@
-//! Free submesh list (FSL): best fit by what is left over.
+//! Free submesh list (FSL): best fit by the free submeshes that are left over.
 //!
 //! # Source
 //!
 //! G. Kim and H. Yoon, "A Dynamic Processor Allocation Strategy for Mesh-Connected Multicomputers",
 //! 1995, section III.
 //!
-//! The list holds the *dominant free submeshes*: the free submeshes that no other one covers
-//! (definition 1). A request may go to any corner of any of them (definition 3); the place chosen
-//! is the one with the largest *reservation factor* (definition 2) against
-//! the first submesh of the list, ties by the second, and so on (definition 4): it leaves the large
-//! free submeshes whole.
+//! The list holds the *dominant free submeshes*: the free submeshes that no other free submesh
+//! covers (definition 1). A request may go to any corner of any of them (definition 3); the
+//! strategy chooses the place with the largest *reservation factor* (definition 2) against the
+//! first submesh of the list, ties by the second, and so on (definition 4). This place leaves the
+//! large free submeshes whole.
 //!
 //! # Differences from the paper
 //!
-//! - The signs of definition 2 are mended: what is left above is `y2' - y2`, what is left at the
-//!   right `x2' - x2`. As printed, both would be negative whenever something is left. The factor is
-//!   never less than 0.
+//! - The signs of definition 2 are corrected: the rest above is `y2' - y2`, the rest at the right
+//!   `x2' - x2`. As printed, both would be negative whenever something is left. The factor is never
+//!   less than 0.
 //! - Definition 1 orders by size, then by squareness. Further ties, on which the paper is silent:
 //!   `y` of the base node, then `x`, then the wider first.
 //! - Candidates that tie against every submesh and the whole mesh: the smallest `(y, x)` of the
@@ -25,24 +25,24 @@
 //! - Theorem 1 (at most `4k` dominant free submeshes around `k` allocated ones) is false: three
 //!   busy processors on a 7 x 7 mesh leave 13. The list has room for as many as there are
 //!   processors, which is proven below.
-//! - A release does not decompose the whole mesh again (Fig. 8) but joins what was released with
-//!   the dominant submeshes beside it; the others stay as they are. The list that results is the
-//!   same.
+//! - A release does not decompose the whole mesh again (Fig. 8). It joins the released submesh with
+//!   the dominant submeshes beside it; the others stay as they are. The resulting list is the same.
 //! - Faulty processors count as allocated submeshes of one node.
 //! - Any other grid than a two-dimensional mesh: see below.
 //!
 //! # Aligned slices
 //!
 //! Where a description aligns slices, the candidates are the places closest to the corners at which
-//! a slice may begin. They differ in what they leave of the submesh, so of those from one submesh,
-//! in all orientations, the ones with the largest reservation factor against it count.
+//! a slice may begin. Such places leave different parts of the submesh. So among the places from
+//! one submesh, in all orientations, only those with the largest reservation factor against it
+//! count.
 //!
 //! # On any grid
 //!
 //! With the feature `any-grid` the strategy serves any grid. The rules are the same, with boxes in
 //! place of submeshes:
 //!
-//! - The list holds the maximal free boxes. One that spans a ring starts at 0 there.
+//! - The list holds the maximal free boxes. A box that spans a ring starts at 0 there.
 //! - It is ordered by size, the largest first; then by the longest extent, the shortest first; then
 //!   by the number of the first node; then by the extents, the shorter first, from the highest
 //!   dimension down.
@@ -50,28 +50,28 @@
 //!   where the box starts, or ends where it ends. The extents, ones included, come in every
 //!   distinct order; those with the largest reservation factor against that box are candidates.
 //! - The reservation factor `rf(S, S')` is the size of the largest box within `S'` that does not
-//!   meet `S`. What is left of a whole ring is one arc.
+//!   meet `S`. The rest of a whole ring is one arc.
 //! - Last ties go to the smallest number of the first node, then to the order in which the extents
 //!   are named, then to the first order in ascending lexicographic order.
 //! - In three and more dimensions there may be more maximal free boxes than processors. A box takes
 //!   half a cell for its size and half a cell for each dimension, and the list has a cell for each
-//!   processor. So on 16 x 16 x 16 it has room for 2,048 boxes. It holds as many as have room, the
-//!   first in order. A request for which no box of the list has room is placed as by adaptive
-//!   scan, so no free box is ever missed.
+//!   processor. So on 16 x 16 x 16 it has room for 2,048 boxes. The list holds the first boxes in
+//!   order, as many as there is room for. If no box of the list has room for a request, the request
+//!   is placed as by adaptive scan. So no free box is ever missed.
 //!
-//! The list is made for a decision from the occupancy and kept until that changes.
+//! The list is made from the occupancy for a decision, and kept until the occupancy changes.
 //!
 //! # The list is never too small
 //!
 //! Give each dominant free submesh the node at its bottom row in the leftmost of its columns whose
 //! free stretch upwards from there is shortest. That node is free. Two submeshes cannot have the
-//! same node: its free stretch is the height of both, and with bottom row and height given, a
-//! dominant submesh is as wide as it can be around that column. Hence there are at most as many
+//! same node: the node's free stretch is the height of both, and with bottom row and height given,
+//! a dominant submesh is as wide as it can be around that column. Hence there are at most as many
 //! dominant free submeshes as free nodes, and a list of `W * H` entries always suffices.
 //!
-//! While one list is turned into the next, both are there in part. The rest of the same memory
-//! serves as scratch; if that is not enough, the list is built from the occupancy instead, which
-//! needs no scratch at all. It happens only on small meshes, and on those that are nearly full of
+//! While one list is turned into the next, the memory has parts of both. The rest of the same
+//! memory serves as scratch. If that is not enough, the list is built from the occupancy instead,
+//! which needs no scratch. This happens only on small meshes, and on meshes that are nearly full of
 //! tiny holes.
 //!
 //! # Complexity and memory
@@ -160,14 +160,14 @@ use list::NoRoom;
 /// The most faulty processors of a released block that are taken out of the list one by one.
 const FEW_FAULTS: usize = 8;
 
-/// What the free submesh list keeps. The list is in the workspace.
+/// The data that the free submesh list keeps. The list is in the workspace.
 #[derive(Debug)]
 pub(super) struct FreeSubmeshList {
     is_plane: bool,
-    /// The entries of the list, if it is that of the machine's occupancy. On a two-dimensional mesh
-    /// it always is but while something is supposed. Invariant: these entries then are exactly the
-    /// dominant free submeshes, in the order of definition 1. On any other grid the list is made
-    /// for a decision.
+    /// The number of entries of the list, if it is the list of the machine's occupancy. On a
+    /// two-dimensional mesh it always is, except during a supposition. Invariant: these entries
+    /// then are exactly the dominant free submeshes, in the order of definition 1. On any other
+    /// grid the list is made for a decision.
     len: Option<usize>,
 }
 
@@ -186,7 +186,7 @@ impl FreeSubmeshList {
     }
 
     /// The list: every dominant free submesh, in the order of definition 1. `None` on a grid that
-    /// is no two-dimensional mesh.
+    /// is not a two-dimensional mesh.
     #[inline]
     pub(super) fn dominant_free_submeshes<'l>(
         &self,
@@ -197,7 +197,7 @@ impl FreeSubmeshList {
     }
 
     /// The place for a request on a two-dimensional mesh. The list of a supposed occupancy is made
-    /// behind the list that is kept, or over it if there is no room.
+    /// behind the kept list, or over it if there is no room.
     fn place(
         &mut self,
         site: &Site<'_>,
@@ -225,9 +225,9 @@ impl FreeSubmeshList {
     }
 }
 
-/// The length of the list after the block has become free: `Dealloc`, restricted to what changes.
-/// Processors of the block that are faulty are then taken out again. With more than a few of these
-/// there is no answer, as each takes a pass over the list.
+/// The length of the list after the block has become free: `Dealloc`, restricted to the entries
+/// that change. Faulty processors of the block are then taken out again. With more than a few
+/// faulty processors there is no answer, as each takes a pass over the list.
 fn released(
     memory: &mut [u64],
     len: usize,
@@ -271,13 +271,14 @@ impl Keeps for FreeSubmeshList {
             (OccupancyEvent::Released(block), Some(len)) => {
                 released(memory, len, occupancy, block, poll)
             }
-            // What was free of the block before is not known, unless it is one processor.
+            // Unless the block is one processor, it is not known which of its processors were free
+            // before.
             (OccupancyEvent::Repaired(block), Some(len)) if occupancy.grid().area(block) == 1 => {
                 released(memory, len, occupancy, block, poll)
             }
             _ => Err(NoRoom),
         };
-        // There is room for any list that is made anew.
+        // The memory has room for any list that is made anew.
         self.len = len
             .or_else(|NoRoom| list::build(memory, occupancy, poll))
             .ok();

@@ -1,12 +1,11 @@
-//! What happens when the program cannot go on: it is logged, and the board is reset.
+//! Handles a program that cannot go on: logs the reason and resets the board.
 
 use core::panic::PanicInfo;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use crate::boards;
 
-/// Set by the first crash. A crash while that is logged, perhaps in the logger itself, is not
-/// logged.
+/// Set by the first crash. A crash during its logging, perhaps in the logger itself, is not logged.
 static CRASHING: AtomicBool = AtomicBool::new(false);
 
 /// Logs with interrupts masked, leaves a debugger the time to read the log, and resets the board.

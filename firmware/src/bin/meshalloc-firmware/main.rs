@@ -3,7 +3,7 @@
 //! - `boards/` has a module for each board; a feature `board-*` chooses one. It gives the image an
 //!   implementation of [`Board`](meshalloc_firmware::Board), an entry point and a reset.
 //! - This file is the same for all of them: the memory of the controller, its configuration after a
-//!   reset, and the memory that outlives a reset. `crash.rs` logs what cannot go on.
+//!   reset, and the memory that outlives a reset. `crash.rs` logs crashes.
 //! - The main loop is in the library ([`meshalloc_firmware::board`]), where the tests drive it.
 //!
 //! **Reset**: after any reset the server serves a 64 x 64 mesh, first fit, FCFS, unless it has a
@@ -59,8 +59,8 @@ mod image {
         Ok(jobs) => jobs,
         Err(_) => panic!("MESHALLOC_JOBS: expected a number of jobs"),
     };
-    /// What the strategies of this image need on machines of 4,096 processors: a mesh of 64 x 64,
-    /// and any grid whose node numbers lie in one row, such as a torus of 16 x 16 x 16.
+    /// The memory that the strategies of this image need on machines of 4,096 processors: a mesh of
+    /// 64 x 64, and any grid whose node numbers lie in one row, such as a torus of 16 x 16 x 16.
     #[cfg(not(described))]
     const NEEDS: Needs = Needs::of_build(&[MESH, CUBE], JOBS);
 

@@ -134,9 +134,9 @@ pub enum Rule {
 /// A number that a claim states, as people read it: shares in percent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StatedNumber {
-    /// Of the only point, unless it is a difference.
+    /// The number stated for the only point, unless that number is a difference.
     OfOne(f64),
-    /// Of each point.
+    /// The number stated for each point.
     OfEach(f64),
     /// The relative difference of own and other at each point, in percent.
     OfDifference(f64),

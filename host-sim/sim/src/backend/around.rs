@@ -5,7 +5,7 @@ use meshalloc::{Change, Outcome, Ticks};
 use super::{Backend, Called, OnEvent};
 use crate::forward_backend;
 
-/// A backend whose changes go through a closure; all else is the other backend's.
+/// A backend whose changes go through a closure. All other calls go to the other backend.
 ///
 /// ```
 /// use meshalloc::{Change, Configuration, Grid, JobId, Request, SchedulerKind, StrategyKind};

@@ -14,8 +14,9 @@ use super::stopwatch::Stopwatch;
 use super::{Backend, BackendError, Backends, Called, OnEvent};
 use crate::workload::JOBS_MAX;
 
-/// The memory that is enough for this strategy, and for every other with its default parameters, on
-/// this machine, perhaps one with a description. `jobs` is the most that wait and run together.
+/// The memory that is enough on this machine, which may have a description, for this strategy and
+/// for every other strategy with its default parameters. `jobs` is the most jobs that wait and run
+/// together.
 pub fn needs(
     machine: Grid,
     description: Option<&Description>,
@@ -32,7 +33,7 @@ pub fn needs(
     needs.with_gangs(&machine)
 }
 
-/// As much memory on the heap as [`needs`] says.
+/// Memory on the heap, as much as [`needs`] says.
 pub fn heap_storage(
     machine: Grid,
     description: Option<&Description>,
@@ -50,10 +51,11 @@ fn memory<'m>(storage: &'m mut HeapStorage, description: Option<&'m Description>
     }
 }
 
-/// How often a table can double: from the smallest on, to more jobs than a run has.
+/// How often a table can double: from the smallest table to one for more jobs than a run has.
 const DOUBLINGS: usize = 24;
 
-/// Memory for a controller whose table grows: [`InProcess::growing`]; allocated when it is used.
+/// Memory for a controller whose table grows: [`InProcess::growing`]. It is allocated when it is
+/// used.
 #[derive(Debug, Default)]
 pub struct GrowingStorage([Option<HeapStorage>; DOUBLINGS]);
 
@@ -84,10 +86,10 @@ pub struct InProcess<'m, S = AnyStrategy<'m>, D = AnyScheduler> {
     controller: Controller<'m, S, D>,
     make: Make<'m, S, D>,
     blocks: Vec<Block>,
-    /// Places for the memories that are still to come, if the table may grow.
+    /// Places for further memories, if the table may grow.
     larger: IterMut<'m, Option<HeapStorage>>,
     description: Option<&'m Description>,
-    /// What the latest change or requeue took, where that is measured.
+    /// The time that the latest change or requeue took, where that is measured.
     latest_seconds: Option<f64>,
 }
 
@@ -105,8 +107,8 @@ impl<'m> InProcess<'m> {
         })
     }
 
-    /// A controller of a machine, perhaps one with a description, with room for this number of
-    /// jobs; the room doubles with each [`Backend::make_room`].
+    /// A controller of a machine, which may have a description, with room for this number of jobs.
+    /// The room doubles with each [`Backend::make_room`].
     ///
     /// # Errors
     ///
@@ -200,8 +202,9 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> InProcess<'m, S, D> {
         *known = self.controller.events();
     }
 
-    /// [`Controller::handle`] for whatever `begin` begins, but the events of each scheduling pass
-    /// are passed on after it. Measures the time without that, if times are measured.
+    /// Does the same as [`Controller::handle`] for the change that `begin` begins, but passes on
+    /// the events of each scheduling pass after the pass. If times are measured, the time of
+    /// passing on does not count.
     #[inline]
     fn carry_out<T>(
         &mut self,
@@ -307,16 +310,17 @@ impl<S: ServedStrategy, D: ServedScheduler> Backend for InProcess<'_, S, D> {
 /// Makes controllers in this process, each in memory of its own.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct InProcessBackends {
-    /// Room for jobs, waiting and running together, which then stays as it is; `None` chooses by
-    /// the machine, and the table grows where that matters ([`Backend::make_room`]).
+    /// Room for jobs, waiting and running together. A given room stays as it is. `None` chooses the
+    /// room by the machine, and the table grows where that matters ([`Backend::make_room`]).
     pub jobs: Option<usize>,
     /// Whether the controller's time is measured, as
     /// [`SearchTime`](crate::metrics::Metric::SearchTime).
     pub timed: bool,
 }
 
-/// Room for jobs beyond one for each processor. The simulation keeps what does not fit, or has the
-/// table grow, so this need not hold the longest queue; a small table stays in the cache.
+/// Room for jobs beyond one for each processor. The simulation keeps the jobs that do not fit, or
+/// lets the table grow. So the table need not hold the longest queue, and a small table stays in
+/// the cache.
 const QUEUE_ROOM: usize = 1024;
 
 /// Room for jobs, waiting and running together, with which a controller of this machine begins.

@@ -17,10 +17,10 @@ pub use around::Around;
 pub use in_process::{GrowingStorage, InProcess, InProcessBackends, heap_storage, needs, room};
 pub use own::{OwnBackends, Policy, PolicyBackends, StrategyBackends, Waiting};
 
-/// Takes an event, with the blocks of a job that was granted.
+/// A callback that gets an event, with the blocks of a job that was granted.
 pub type OnEvent<'a> = &'a mut dyn FnMut(&Event, &[Block]);
 
-/// What a controller says to a change or a query; the outer error is a [`Backend`] that failed.
+/// The answer of a controller to a change or a query. The outer error is a [`Backend`] that failed.
 pub type Called<T> = Result<Result<T, Error>, BackendError>;
 
 /// A [`meshalloc::Controller`], wherever it runs.
@@ -36,8 +36,8 @@ pub trait Backend {
     fn call(&mut self, change: &Change, now: Ticks, on_event: OnEvent<'_>) -> Called<Outcome>;
 
     /// Interrupts running jobs, without an event; then waiting jobs try. Each interrupted job waits
-    /// again at its place in the queue, where its counts go on; of jobs that stand there since one
-    /// time the lesser name is first ([`meshalloc::Controller::requeue`]).
+    /// again at its place in the queue, and its counts go on. If jobs have the same time in the
+    /// queue, the smaller name is first ([`meshalloc::Controller::requeue`]).
     ///
     /// # Errors
     ///
@@ -60,25 +60,26 @@ pub trait Backend {
         Err(BackendError::NoQueries)
     }
 
-    /// What the controller has room for.
+    /// The numbers of words, jobs and blocks that the controller has room for.
     fn capacity(&self) -> Capacity;
 
     /// Whether only the first of the waiting jobs may try: first come, first served.
     fn is_in_order(&self) -> bool;
 
-    /// Whether strategy and scheduler are those that the configuration names, and not your own.
+    /// Whether the strategy and the scheduler are those that the configuration names, and not your
+    /// own.
     fn is_as_configured(&self) -> bool {
         true
     }
 
     /// Makes room for more jobs than [`Backend::capacity`] said until now; the state of the
-    /// controller stays. False if there is no more, as on a board.
+    /// controller stays. Returns false if there is no more room, as on a board.
     fn make_room(&mut self) -> bool {
         false
     }
 
-    /// What the controller took for the latest change, in seconds on the wall clock; `None` where
-    /// it is not measured. Very short times may come out a little under 0.
+    /// The time that the controller took for the latest change, in seconds on the wall clock;
+    /// `None` where it is not measured. Very short times may be measured as slightly less than 0.
     fn latest_seconds(&self) -> Option<f64> {
         None
     }
@@ -89,12 +90,13 @@ impl<B: Backend + ?Sized> Backend for &mut B {
         is_as_configured, make_room, latest_seconds);
 }
 
-/// Makes backends ready: one empty controller in a given configuration for each run, lent to a
-/// closure, so that one that borrows its memory and one that reuses a single line look alike.
+/// Prepares backends: one empty controller in a given configuration for each run. The controller is
+/// lent to a closure, so that a backend that borrows its memory and one that reuses a single line
+/// have the same interface.
 pub trait Backends {
     /// Calls `body` once, with a controller that serves `configuration` and has no job. With a
-    /// description, whose grid is that of the configuration, it gives only slices that are legal
-    /// there.
+    /// description, whose grid is that of the configuration, the controller gives only slices that
+    /// are legal by the description.
     ///
     /// # Errors
     ///
@@ -119,7 +121,7 @@ impl<B: Backends + ?Sized> Backends for &mut B {
     }
 }
 
-/// What the strategy expects of the machine, where that is why it does not serve this one.
+/// What the strategy expects of the machine, if that is why it does not serve this one.
 fn expected(strategy: StrategyKind, reason: ConfigureError) -> String {
     match reason {
         ConfigureError::MachineUnsuitable => format!(" (expected {})", strategy.serves()),
@@ -148,7 +150,7 @@ pub enum BackendError {
         /// What went wrong.
         reason: String,
     },
-    /// A strategy of your own proposed what cannot be granted.
+    /// A strategy of your own proposed blocks that cannot be granted.
     #[error("the strategy proposed what cannot be granted: {reason}")]
     Illegal {
         /// Why not.

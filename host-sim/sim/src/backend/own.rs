@@ -29,10 +29,9 @@ pub struct Waiting {
 
 /// A scheduler of your own: it chooses which waiting job may try.
 pub trait Policy {
-    /// The place in the queue, which is in order of submission less priority, of the job that may
-    /// try next; `None`, or a place whose job has failed or of which the queue has no job, ends the
-    /// pass.
-    /// Called after each change and after each attempt.
+    /// The place in the queue of the job that may try next. The queue is in order of submission
+    /// less priority. The pass ends if the answer is `None`, if the job at this place has failed,
+    /// or if the queue has no such place. Called after each change and after each attempt.
     fn next(&mut self, queue: &[Waiting], now: Ticks) -> Option<usize>;
 }
 
@@ -58,10 +57,10 @@ pub fn first_come(queue: &[Waiting], _: Ticks) -> Option<usize> {
 pub struct Queued<P> {
     policy: P,
     queue: Vec<Waiting>,
-    /// Where core has these jobs.
+    /// The slots of these jobs in core.
     slots: Vec<Slot>,
-    /// Those that failed. A controller that moves to larger memory makes `queue` anew, but keeps
-    /// this.
+    /// The jobs that failed. A controller that moves to larger memory makes `queue` anew, but keeps
+    /// this set.
     failed: HashSet<JobId>,
 }
 
@@ -175,9 +174,8 @@ fn storage(configuration: &Configuration, _: Option<&Description>, jobs: usize) 
     HeapStorage::new(needs, jobs)
 }
 
-/// Calls `body` with a controller of this strategy and scheduler, as a [`Backends`] does that has
-/// made them itself. The scheduler is a [`Queued`] policy, or one of core
-/// ([`AnyScheduler::new`]).
+/// Calls `body` with a controller of this strategy and scheduler, like a [`Backends`] that has made
+/// them itself. The scheduler is a [`Queued`] policy, or one of core ([`AnyScheduler::new`]).
 ///
 /// # Errors
 ///
@@ -209,11 +207,11 @@ pub fn lend<S: ServedStrategy + Clone, D: ServedScheduler>(
 }
 
 /// Makes controllers with a strategy and a scheduler of your own, whatever a configuration names:
-/// `strategy` and `policy` make them for a machine. The rules of a description are the strategy's
-/// business: requests for a number of chips reach it as they are, and the largest slice that could
-/// be placed is not known. Each proposal of the strategy is checked before it takes effect. Results
-/// keep the names of the scenario's strategy and scheduler, so name one strategy there and label
-/// them yourself. Example: `host-sim/sim/examples/own_policies.rs`.
+/// `strategy` and `policy` make them for a machine. The strategy itself has to follow the rules of
+/// a description: requests for a number of chips reach it as they are, and the largest slice that
+/// could be placed is not known. Each proposal of the strategy is checked before it takes effect.
+/// Results keep the names of the scenario's strategy and scheduler, so name one strategy there and
+/// label them yourself. Example: `host-sim/sim/examples/own_policies.rs`.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnBackends<F, G> {
     /// Makes the strategy.

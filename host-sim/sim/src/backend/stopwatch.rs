@@ -1,8 +1,8 @@
 //! A clock for the search time: the time on the wall clock from handing a change to the controller
-//! until it is done, without that of the receiver of the events and of reading the clock. So it has
-//! all attempts that the change brings about, the scheduler and the job table. Whatever interrupts
-//! the thread counts too: the machine should have nothing else to do, and more processors than
-//! threads that measure.
+//! until the change is done. The time of the receiver of events and the time of reading the clock
+//! do not count. The search time covers all attempts that the change causes, the scheduler and the
+//! job table. Interruptions of the thread count too: the machine should have nothing else to do,
+//! and more processors than threads that measure.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ impl Stopwatch {
         }
     }
 
-    /// Does something that is not measured.
+    /// Does something whose time does not count.
     pub(super) fn leave_out(&mut self, what: impl FnOnce()) {
         self.spent += self.begin.elapsed();
         what();
@@ -30,15 +30,16 @@ impl Stopwatch {
         self.begin = Instant::now();
     }
 
-    /// What was measured, in seconds. Between two readings lies the cost of one.
+    /// The measured time, in seconds. It contains the cost of one reading of the clock.
     pub(super) fn seconds(self) -> f64 {
         let spent = self.spent + self.begin.elapsed();
         spent.as_secs_f64() - f64::from(self.spans) * reading_seconds()
     }
 }
 
-/// What reading the clock takes, in seconds: the least mean of several series of readings, since
-/// whatever disturbs one makes it longer. Measured once in a process; takes a few milliseconds.
+/// The time of one reading of the clock, in seconds: the least mean of several series of readings,
+/// since a disturbance only makes a series longer. It is measured once in a process, which takes a
+/// few milliseconds.
 fn reading_seconds() -> f64 {
     const SERIES: u32 = 64;
     const READINGS: u32 = 1024;

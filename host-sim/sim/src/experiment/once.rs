@@ -74,8 +74,8 @@ pub fn run_observed<'o>(
     result.map_err(|reason| ExperimentError::of_run(strategy, replication, reason))
 }
 
-/// The same backend; its changes fail with [`BackendError::Interrupted`] as soon as `progress` is
-/// interrupted.
+/// The same backend, except that changes fail with [`BackendError::Interrupted`] as soon as
+/// `progress` is interrupted.
 fn interruptible<'b>(
     backend: &'b mut dyn Backend,
     progress: &'b dyn Progress,

@@ -1,12 +1,12 @@
-//! Many experiments over several threads, with the results they have on one.
+//! Many experiments over several threads, with the same results as on one thread.
 //!
-//! A run depends on its experiment, its strategy and the number of its replication alone. What
-//! could depend on the threads is how many replications there are when they go on until an error is
-//! reached. So they are taken into account in the order of their numbers: the first with which the
-//! error is reached is the last, and those beyond it are dropped.
+//! A run depends only on its experiment, its strategy and the number of its replication. The number
+//! of replications could depend on the threads, when replications go on until an error is reached.
+//! So replications are taken into account in the order of their numbers: the first with which the
+//! error is reached is the last, and later ones are dropped.
 //!
 //! Runs that are certain to be needed go first, in the order of the experiments. Only a thread that
-//! finds none carries out a replication that may turn out to be one too many.
+//! finds no such run carries out a replication that may turn out to be unnecessary.
 
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -27,8 +27,9 @@ pub struct Failed {
     /// What happened.
     #[source]
     pub reason: ExperimentError,
-    /// The results of each experiment; of one that has not ended over the replications, perhaps
-    /// none, that all strategies completed. Empty if the failure came before the first run.
+    /// The results of each experiment. An experiment that has not ended has the results over the
+    /// replications that all strategies completed, of which there may be none. Empty if the failure
+    /// came before the first run.
     pub complete: Vec<Vec<StrategyResult>>,
 }
 
@@ -54,7 +55,8 @@ impl From<Failed> for ExperimentError {
 /// # Errors
 ///
 /// When the workload cannot be used, a controller cannot be made ready or does not serve the
-/// machine with one of the strategies, or a run ends early. The error has what is complete.
+/// machine with one of the strategies, or a run ends early. The error has the results that are
+/// complete.
 pub fn run(
     experiment: &Experiment,
     backends: &mut dyn Backends,
@@ -138,8 +140,9 @@ pub fn run_all<B: Backends>(
     ended(board)
 }
 
-/// Calls `worker` on each of `threads` threads, or as many as this machine has processors, but no
-/// more than there are `runs`, and waits for all of them. Each takes runs until there are no more.
+/// Calls `worker` on each of `threads` threads, or as many as this machine has processors, but on
+/// no more threads than there are `runs`. Waits for all of them. Each thread takes runs until there
+/// are no more.
 ///
 /// # Panics
 ///
@@ -148,7 +151,8 @@ pub fn on_threads(threads: Option<NonZero<usize>>, runs: u64, worker: &(impl Fn(
     let threads = threads.map_or_else(thread::available_parallelism, Ok);
     let threads = threads.map_or(1, NonZero::get) as u64;
     thread::scope(|scope| {
-        // This thread is one of them, so fewer threads than wanted, or no other, are enough.
+        // This thread also works, so the program goes on if the system gives fewer threads than
+        // wanted, or none.
         for _ in 1..threads.min(runs) {
             if thread::Builder::new().spawn_scoped(scope, worker).is_err() {
                 break;
@@ -169,7 +173,8 @@ pub fn run_parallel<B: Backends>(
     Ok(results?.remove(0))
 }
 
-/// A panic ends the whole program, so what a thread that panicked left behind may be anything.
+/// A panic ends the whole program, so the state that a panicked thread leaves behind does not
+/// matter.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -179,7 +184,7 @@ fn ended(board: Mutex<Board<'_>>) -> Result<Vec<Vec<StrategyResult>>, Failed> {
     board.end()
 }
 
-/// No new run is begun after a thread that owns this has panicked.
+/// A guard: after a thread that owns it has panicked, no new run begins.
 struct StopOnPanic<'b, 'e>(&'b Mutex<Board<'e>>);
 
 impl Drop for StopOnPanic<'_, '_> {
@@ -197,14 +202,15 @@ struct Task {
     column: usize,
 }
 
-/// Which runs are to be carried out, and the results of those that were.
+/// The runs to carry out, and the results of the runs that were carried out.
 struct Board<'e> {
     points: Vec<Point<'e>>,
     first_open: usize,
-    /// The replications of the latest experiment to end, of those that go on until an error.
+    /// The number of replications of the latest experiment to end, among those that go on until an
+    /// error is reached.
     usual: u32,
     stopped: bool,
-    /// The place of the first in order of those that failed, and why.
+    /// The place of the first experiment in order that failed, and why it failed.
     failed: Option<(usize, ExperimentError)>,
 }
 
@@ -220,8 +226,8 @@ impl<'e> Board<'e> {
     }
 
     fn next(&mut self, progress: &dyn Progress) -> Option<Task> {
-        // After a failure experiments before it go on: one of them may fail, too, and the first in
-        // order counts.
+        // After a failure, experiments before the failed one go on: one of them may fail, too, and
+        // the first in order counts.
         let failed = self.failed.as_ref();
         let end = failed.map_or(self.points.len(), |(place, _)| *place);
         while self.first_open < end && self.points[self.first_open].ended {
@@ -231,7 +237,7 @@ impl<'e> Board<'e> {
             return None;
         }
         if progress.is_interrupted() {
-            // A failure that is known is the reason, whatever follows it.
+            // A known failure is the reason, whatever follows it.
             let first = self.first_open;
             self.failed
                 .get_or_insert((first, ExperimentError::Interrupted));
@@ -253,7 +259,8 @@ impl<'e> Board<'e> {
         Some(task)
     }
 
-    /// Keeps the outcome of a run; gives the results of its experiment, if this was the last one.
+    /// Keeps the outcome of a run. Returns the results of its experiment, if this was the
+    /// experiment's last run.
     fn record(
         &mut self,
         task: &Task,
@@ -263,13 +270,13 @@ impl<'e> Board<'e> {
         let place = task.place;
         let point = &mut self.points[place];
         if point.ended {
-            // One too many.
+            // The run was not needed.
             return None;
         }
         point.ahead.insert((task.replication, task.column), outcome);
         if let Err(reason) = point.look(place, progress) {
             point.ended = true;
-            // An interruption is no reason where there is another one, earlier or later.
+            // If there is another reason, earlier or later, an interruption does not count.
             let counts = |first: &(usize, ExperimentError)| match (&first.1, &reason) {
                 (_, ExperimentError::Interrupted) => false,
                 (ExperimentError::Interrupted, _) => true,
@@ -322,7 +329,7 @@ struct Point<'e> {
     /// each the strategies.
     runs: Vec<Vec<RunResult>>,
     /// The outcomes of later runs, by replication and strategy. A failure counts only when all
-    /// earlier replications have ended: its own may not be needed.
+    /// earlier replications have ended, since the failed replication may not be needed.
     ahead: BTreeMap<(u32, usize), Outcome>,
     ended: bool,
     results: Option<Vec<StrategyResult>>,
@@ -365,7 +372,7 @@ impl<'e> Point<'e> {
         !self.ended && self.begun < self.runs_max()
     }
 
-    /// Whether the next run is needed whatever comes of those under way.
+    /// Whether the next run is needed, whatever the results of the runs under way.
     fn next_is_certain(&self) -> bool {
         let certain = if self.experiment.is_open_ended() {
             self.most.min(self.experiment.enough(self.complete() + 1))
@@ -395,7 +402,8 @@ impl<'e> Point<'e> {
         Ok(())
     }
 
-    /// The results; where it has not ended, over the replications that all strategies completed.
+    /// The results. If the experiment has not ended, they are over the replications that all
+    /// strategies completed.
     fn complete_results(mut self) -> Vec<StrategyResult> {
         if let Some(results) = self.results {
             return results;
@@ -407,7 +415,7 @@ impl<'e> Point<'e> {
         self.experiment.summaries(self.runs)
     }
 
-    /// How many runs there will be, by what is known now; `usual` replications where nothing is.
+    /// The number of runs that is expected now: with `usual` replications if nothing is known yet.
     fn forecast(&self, usual: u32) -> u64 {
         let replications = if self.experiment.is_open_ended() {
             let needed = self.runs.iter().map(|runs| self.needed(runs));
@@ -421,7 +429,8 @@ impl<'e> Point<'e> {
         u64::from(replications) * self.columns()
     }
 
-    /// The half-width falls as 1 / sqrt(replications). `None` when there is no half-width yet.
+    /// The number of replications that will be needed, as the half-width falls as 1 /
+    /// sqrt(replications). `None` when there is no half-width yet.
     fn needed(&self, runs: &[RunResult]) -> Option<u32> {
         let error = self.experiment.error(runs)?;
         Some(if !self.experiment.has_delays(runs) {

@@ -1,4 +1,4 @@
-//! When there are enough replications, and what all of them amount to.
+//! The rule for enough replications, and the summary of all replications.
 
 use meshalloc::{SchedulerKind, StrategyKind};
 
@@ -19,7 +19,7 @@ impl Experiment {
         })
     }
 
-    /// Whether the number of replications depends on what comes of them.
+    /// Whether the number of replications depends on their results.
     pub(super) fn is_open_ended(&self) -> bool {
         let given = matches!(self.replications, Replications::Fixed(_));
         !given && self.workload.is_replicated()
@@ -64,8 +64,8 @@ impl Experiment {
         }
     }
 
-    /// More than half of the runs, or one that has left jobs behind; never where a backlog is kept
-    /// up.
+    /// Whether more than half of the runs are saturated, or one run has left jobs behind. Always
+    /// false if a backlog is kept.
     fn is_saturated(&self, runs: &[RunResult]) -> bool {
         let saturated = runs.iter().filter(|run| run.saturated).count();
         let leave_jobs = runs.iter().any(|run| run.left_behind > 0);
@@ -100,7 +100,7 @@ impl Experiment {
         }
     }
 
-    /// Whether the waiting delay is too low by more than it may be, for runs start empty.
+    /// Whether the waiting delay is too low by more than is allowed, because runs start empty.
     fn grows_with_length(&self, runs: &[RunResult]) -> bool {
         let bias = empty_start_bias(&values(runs, Metric::WaitingDelay));
         self.workload.is_endless()
@@ -110,7 +110,7 @@ impl Experiment {
             && bias.is_some_and(|bias| bias > EMPTY_START_BIAS_MAX)
     }
 
-    /// What all runs amount to, given by strategy.
+    /// The summaries of all runs, which are given by strategy.
     pub fn summaries(&self, runs: Vec<Vec<RunResult>>) -> Vec<StrategyResult> {
         let strategies = self.strategies.iter().zip(runs);
         strategies
@@ -170,14 +170,14 @@ impl Experiment {
         }
     }
 
-    /// Here an interval of a fraction may go beyond 1: the stop rule judges all of its arms.
+    /// Here the interval of a fraction may go beyond 1, since the stop rule judges both whole arms.
     fn estimate(&self, runs: &[RunResult], metric: Metric) -> Option<Estimate> {
         let values = values(runs, metric);
         Estimate::of(&values, self.workload.sampling(), metric.spread())
     }
 }
 
-/// Of the runs in which there was something to measure.
+/// The values of the runs in which there was something to measure.
 fn values(runs: &[RunResult], metric: Metric) -> Vec<f64> {
     runs.iter().filter_map(|run| run.values[metric]).collect()
 }

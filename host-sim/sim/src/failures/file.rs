@@ -40,9 +40,9 @@ pub struct Recorded {
     pub(super) at: Ticks,
     pub(super) unit: Unit,
     pub(super) number: u32,
-    /// The processors that it takes with it.
+    /// The processors of the unit.
     pub(super) block: Block,
-    /// Whether it fails, or is repaired.
+    /// Whether the unit fails; else it is repaired.
     pub(super) fails: bool,
 }
 
@@ -96,7 +96,7 @@ struct Reader<'f> {
     failures: &'f Failures,
     /// Each kind of unit that was named.
     kinds: Vec<(Unit, Units)>,
-    /// What has failed: the place of its kind, and its number.
+    /// The units that have failed: the place of the unit's kind, and the unit's number.
     down: BTreeSet<(usize, u32)>,
     latest: Ticks,
 }

@@ -12,8 +12,8 @@ use crate::workload::{TIME_MAX, TimeUnit};
 
 /// Units that fail and are repaired after exponential times, each on its own.
 ///
-/// Of `n` units that work the next to fail does so after an exponential time with an n-th of the
-/// mean, and is each of them equally likely; the time is drawn anew after each failure and repair.
+/// If `n` units work, the time to the next failure is exponential with an n-th of the mean, and
+/// each unit is equally likely to fail. The time is drawn anew after each failure and repair.
 /// Memory, and the time for a failure, grow in proportion to the number of units that have failed;
 /// a repair takes time in proportion to the logarithm of that number.
 #[derive(Clone, Debug)]
@@ -65,11 +65,11 @@ impl Random {
         Some(event)
     }
 
-    /// One of the units that work, of which there is one.
+    /// A unit that works, drawn at random. At least one unit works.
     fn draw_unit(&mut self) -> u32 {
         let working = self.count - self.failed.len() as u32;
         let drawn = (u128::from(self.rng.next_u64()) * u128::from(working)) >> 64;
-        // The number among those that work becomes the number among all.
+        // The number among the working units becomes the number among all units.
         let all = self.failed.iter();
         all.fold(drawn as u32, |unit, &failed| {
             unit + u32::from(failed <= unit)

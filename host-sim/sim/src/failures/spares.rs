@@ -6,7 +6,7 @@ use meshalloc::Block;
 
 use super::units::{Effect, Units};
 
-/// Cubes in rows along dimension 0, of each of which the last is a spare at first. A *place* has
+/// Cubes in rows along dimension 0. At first the last cube of each row is a spare. A *place* has
 /// the number of the cube that is in it at first.
 #[derive(Clone, Debug)]
 pub(super) struct Spares {
@@ -24,9 +24,9 @@ enum Role {
 
 #[derive(Clone, Debug, Default)]
 struct Row {
-    /// Cubes that work and are in no place, those that have been longest first.
+    /// Cubes that work and are in no place. Cubes that have been spares for longer come first.
     spares: VecDeque<u32>,
-    /// Places that are down, in the order in which they went.
+    /// Places that are down, in the order in which they went down.
     down: VecDeque<u32>,
 }
 
@@ -53,7 +53,7 @@ impl Spares {
         }
     }
 
-    /// The places that are no places: those of the first spares.
+    /// The blocks of the first spares, which are not places.
     pub(super) fn kept(&self) -> Vec<Block> {
         let in_row = self.units.in_row();
         let rows = 1..=self.rows.len() as u32;

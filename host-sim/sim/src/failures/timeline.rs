@@ -11,7 +11,7 @@ use super::units::{Effect, Units};
 use super::{Checkpoint, FailureSource, Failures, Restart, SettingError, Unit};
 use crate::workload::stream::{FAILURE_SOURCE, Stream};
 
-/// The failures and repairs of one run, and what becomes of jobs.
+/// The failures and repairs of one run, and what happens to jobs.
 #[derive(Clone, Debug)]
 pub struct Timeline {
     pub(crate) restart: Restart,
@@ -31,15 +31,15 @@ enum Source {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Event {
     pub(crate) at: Ticks,
-    /// How many processors have failed with it, or less than 0 if they are repaired. Those of a
-    /// unit count although another one of theirs has failed.
+    /// The number of processors that fail with this event; negative if they are repaired. The
+    /// processors of a unit count even if another unit of theirs has failed.
     pub(crate) failed: i64,
     pub(crate) effect: Effect,
 }
 
 impl Failures {
-    /// The failures of one replication, of a [read](Failures::read) file; errors of
-    /// [`Failures::check`].
+    /// The failures of one replication. A file must have been [read](Failures::read). Errors are
+    /// those of [`Failures::check`].
     pub fn timeline(&self, seed: u64, replication: u32) -> Result<Timeline, SettingError> {
         self.check()?;
         let units = |unit| Units::new(self.machine, unit, self.cube);
@@ -90,7 +90,7 @@ impl Timeline {
         }
     }
 
-    /// Blocks that are given to no job: those of spares.
+    /// The blocks of spares, which are given to no job.
     pub(crate) fn kept(&self) -> Vec<Block> {
         self.spares.as_ref().map_or(Vec::new(), Spares::kept)
     }

@@ -4,12 +4,12 @@ use meshalloc::{Block, Grid, NodeId, Shape};
 
 use super::{Unit, Wrong};
 
-/// What an event does to the places in which jobs run.
+/// The effect of an event on the places in which jobs run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     Down(Block),
     Up(Block),
-    /// Jobs on it are interrupted, and it works.
+    /// Jobs on the place are interrupted, but the place works.
     Interrupts(Block),
     Nothing,
 }
@@ -25,14 +25,14 @@ pub(super) struct Units {
 
 #[derive(Clone, Debug)]
 enum Kind {
-    /// Of these sides; the numbers of boxes along the dimensions.
+    /// Boxes with these sides, and the number of boxes along each dimension.
     Boxes { sides: Vec<u16>, counts: Vec<u16> },
-    /// The lower end and the dimension of each.
+    /// The lower end and the dimension of each link.
     Links(Vec<(u32, u8)>),
 }
 
 impl Units {
-    /// Those of the machine, whose cubes have these sides, if it has any.
+    /// The units of the machine. If the machine has cubes, `cube` gives their sides.
     pub(super) fn new(machine: Grid, unit: Unit, cube: Option<Shape>) -> Result<Self, Wrong> {
         let n = machine.dimensions();
         let wrong = |given: String, expected: &str| Wrong {
@@ -92,7 +92,7 @@ impl Units {
         }
     }
 
-    /// The processors that a unit takes with it; the number is less than the count.
+    /// The processors of a unit. The unit's number is less than the count.
     pub(super) fn block(&self, unit: u32) -> Block {
         let block = match &self.kind {
             Kind::Boxes { sides, counts } => {
@@ -110,7 +110,7 @@ impl Units {
         block.expect("a unit is within the machine")
     }
 
-    /// Boxes in a row along dimension 0; of links 1.
+    /// The number of boxes in a row along dimension 0; 1 for links.
     pub(super) fn in_row(&self) -> u32 {
         match &self.kind {
             Kind::Boxes { counts, .. } => counts.first().map_or(1, |&count| count.into()),
@@ -118,8 +118,8 @@ impl Units {
         }
     }
 
-    /// The number of a unit, as a file names it: its number, or of a link the number of its lower
-    /// end and its dimension with a colon between them. The error is what was expected.
+    /// The number of a unit, as a file names it: the number of a box, or, for a link, the number of
+    /// its lower end and its dimension with a colon between them. The error says what was expected.
     pub(super) fn number(&self, text: &str) -> Result<u32, String> {
         match &self.kind {
             Kind::Boxes { .. } => {

@@ -1,4 +1,4 @@
-//! What the jobs of an I/O workload do, and how it is written.
+//! What the jobs of an I/O workload do, and the text form of that.
 
 use serde::Serialize;
 use std::borrow::Cow;
@@ -7,13 +7,14 @@ use super::{Bandwidths, Direction, IoSide};
 use crate::names::grammar::{Form, Kind, Value, Values, Written, param, written};
 use crate::names::named;
 
-/// To whom the processors of a job send in a communication phase.
+/// The receivers of the processors of a job in a communication phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub enum Communication {
-    /// Each to each other one.
+    /// Each processor sends to each other one.
     #[default]
     AllToAll,
-    /// Each to one, a permutation drawn anew for each phase; nothing where that is itself.
+    /// Each processor sends to one processor, by a permutation that is drawn anew for each phase.
+    /// It sends nothing to itself.
     Permutation,
 }
 
@@ -79,8 +80,8 @@ impl Written for IoNetwork {
 written!(IoNetwork);
 
 /// What every job does once it has its processors: communication phases, then one I/O phase. All
-/// messages have 1 MB. The next phase of a job begins when all of its messages have arrived; other
-/// jobs do not wait for it.
+/// messages have 1 MB. The next phase of a job begins when all messages of the phase before have
+/// arrived; other jobs do not wait for it.
 ///
 /// ```
 /// use meshalloc_sim::io::{Direction, IoJobs};
@@ -97,17 +98,17 @@ pub struct IoJobs {
     pub nodes: IoSide,
     /// The number of communication phases. With none the traffic is I/O alone.
     pub communications: u16,
-    /// What happens in each of them.
+    /// The receivers in each communication phase.
     pub pattern: Communication,
-    /// Which way the data of the I/O phase goes.
+    /// The direction of the data in the I/O phase.
     pub direction: Direction,
-    /// Of links and disks.
+    /// The bandwidths of links and disks.
     pub bandwidths: Bandwidths,
     /// How messages cross the links.
     pub network: IoNetwork,
 }
 
-/// Far from where times cannot be counted, in MB/s.
+/// The range of bandwidths in MB/s. Within it, times can be counted with a wide margin.
 const BANDWIDTH: Kind = Kind::Within(1e-3, 1e6);
 
 /// I/O nodes are on the left.
@@ -152,7 +153,7 @@ impl Written for IoJobs {
         })
     }
 
-    /// Where the I/O nodes are is written apart.
+    /// The side of the I/O nodes is written separately.
     fn parts(&self) -> (Cow<'static, str>, Vec<Option<Value>>) {
         let text = |text: String| Some(Value::Text(text));
         let number = |number| Some(Value::Number(number));

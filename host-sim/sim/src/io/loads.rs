@@ -1,4 +1,5 @@
-//! Loads of links by counting: how many messages cross each, without going through the messages.
+//! Loads of links by counting: the number of messages that cross each link, without going through
+//! the messages.
 
 use std::ops::Range;
 
@@ -9,12 +10,12 @@ use crate::sharing::Load;
 pub struct Cells {
     w: usize,
     h: usize,
-    /// Row-major, 1 for a node of the set, 0 for another one.
+    /// The marks in row-major order: 1 for a node of the set, 0 for any other node.
     marks: Vec<u8>,
 }
 
 impl Cells {
-    /// None of the nodes of a mesh of `w` by `h` nodes.
+    /// An empty set of nodes of a mesh of `w` by `h` nodes.
     pub fn new(w: usize, h: usize) -> Self {
         Cells {
             w,
@@ -100,9 +101,9 @@ impl Counts {
 
 /// The loads when every source sends one message to every destination but itself. With XY routing a
 /// message crosses the link from x to x + 1 of row y if its source is in row y up to column x and
-/// its destination in any column behind x; that from y to y + 1 of column x if its source is in any
-/// row up to y and its destination in column x above y. So a link's load is a product of two
-/// counts.
+/// its destination in any column behind x. It crosses the link from y to y + 1 of column x if its
+/// source is in any row up to y and its destination in column x above y. So a link's load is a
+/// product of two counts.
 pub(super) fn complete(sources: &Cells, destinations: &Cells) -> Vec<Load> {
     let (w, h) = (sources.w, sources.h);
     let mut counts = Counts::new(sources);

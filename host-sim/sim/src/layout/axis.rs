@@ -7,20 +7,21 @@ use std::ops::Range;
 pub struct Dimension {
     /// The number of the dimension.
     pub number: usize,
-    /// What it is called.
+    /// The name of the dimension.
     pub name: String,
-    /// How many digits there are.
+    /// The number of digits.
     pub side: usize,
-    /// How many processors along this side of the picture have the same digit, one after another.
+    /// The number of processors along this side of the picture, one after another, that have the
+    /// same digit.
     pub stride: usize,
-    /// How far apart the coordinates of two digits next to each other are.
+    /// The distance between the coordinates of two digits next to each other.
     pub step: usize,
     /// Whether the digits descend.
     pub descends: bool,
 }
 
 impl Dimension {
-    /// What the digit of a column or row contributes to the coordinate in this dimension.
+    /// The part of the coordinate in this dimension that the digit of a column or row gives.
     pub fn coordinate(&self, at: usize) -> usize {
         self.step * self.directed(at / self.stride % self.side)
     }
@@ -39,7 +40,7 @@ impl Dimension {
         }
     }
 
-    /// What the digit of a coordinate contributes to it.
+    /// The part of a coordinate that its digit gives.
     fn part(&self, coordinate: usize) -> usize {
         self.step * (coordinate / self.step % self.side)
     }
@@ -48,13 +49,14 @@ impl Dimension {
 /// The processors along one side of a picture.
 #[derive(Clone, Debug)]
 pub struct Axis {
-    /// The digits along this axis, those that change first at the beginning.
+    /// The digits along this axis. Digits that change first come first.
     pub(super) digits: Vec<Dimension>,
     /// The dimensions with numbers along this axis.
     dimensions: Vec<Dimension>,
-    /// For each dimension with digits here its number, and what they contribute at each processor.
+    /// For each dimension with digits along this axis: its number, and the part of the coordinate
+    /// that the digits give at each processor.
     pub(super) parts: Vec<(usize, Vec<usize>)>,
-    /// For each processor how wide the gaps before it are together, in units of the least gap.
+    /// For each processor, the total width of the gaps before it, in units of the least gap.
     pub(super) gaps: Vec<usize>,
 }
 
@@ -91,7 +93,7 @@ impl Axis {
         self.gaps.len()
     }
 
-    /// The dimensions whose coordinates stand along this axis, the lowest first; none in a picture
+    /// The dimensions whose coordinates stand along this axis, the lowest first; empty in a picture
     /// that is a single plane with columns and rows.
     pub fn dimensions(&self) -> &[Dimension] {
         &self.dimensions
@@ -102,24 +104,24 @@ impl Axis {
         self.digits.len()
     }
 
-    /// How many processors have no gap from the level `finest` on between them.
+    /// The number of processors that have no gap of the level `finest` or higher between them.
     pub fn together(&self, finest: usize) -> usize {
         let digit = self.digits.get(finest - 1);
         digit.map_or(1, |digit| digit.stride * digit.side)
     }
 
-    /// What a column or row contributes to the coordinate in a dimension.
+    /// The part of the coordinate in a dimension that a column or row gives.
     pub fn part(&self, number: usize, at: usize) -> usize {
         let part = self.parts.iter().find(|(of, _)| *of == number);
         part.map_or(0, |(_, parts)| parts[at])
     }
 
-    /// How wide all gaps before this processor are together, in units of the least.
+    /// The total width of the gaps before this processor, in units of the least gap.
     pub fn gaps_before(&self, at: usize) -> usize {
         self.gaps[at]
     }
 
-    /// How wide all gaps are together, in units of the least.
+    /// The total width of all gaps, in units of the least gap.
     pub fn gaps(&self) -> usize {
         self.gaps.last().copied().unwrap_or(0)
     }
@@ -131,7 +133,7 @@ impl Axis {
 
     /// The processors whose coordinates are within a block.
     pub(super) fn within(&self, sides: &[u16], start: &[u16], extent: &[u16]) -> Vec<Range<usize>> {
-        // A block of extent 1 is where the digits here are those of its start.
+        // A block of extent 1 is where the digits along this axis are those of its start.
         let start: Vec<usize> = (0..sides.len())
             .map(|number| {
                 let from = usize::from(start[number]);
@@ -153,7 +155,7 @@ impl Axis {
         })
     }
 
-    /// The longest runs within `range` for which it holds, each without a gap.
+    /// The longest runs within `range` for which `holds` is true, each without a gap.
     pub fn runs(&self, range: Range<usize>, holds: impl Fn(usize) -> bool) -> Vec<Range<usize>> {
         let mut runs: Vec<Range<usize>> = Vec::new();
         for at in range.filter(|&at| holds(at)) {

@@ -5,8 +5,8 @@ use serde::Serialize;
 use super::Layout;
 use crate::names;
 
-/// The coordinates along both sides of a picture. A page breaks a row of planes into several where
-/// the window is narrow; columns and rows go on counting as in the layout.
+/// The coordinates along both sides of a picture. A page breaks a row of planes into several rows
+/// if the window is narrow. Columns and rows are still counted as in the layout.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Picture {
@@ -14,7 +14,7 @@ pub struct Picture {
     digits: Vec<Digit>,
     wraps: Vec<bool>,
     high_first: bool,
-    /// The sides of a cube, if there are some.
+    /// The sides of a cube, if the machine has cubes.
     cube: Option<Vec<u16>>,
 }
 

@@ -4,7 +4,7 @@
 ///
 /// # Errors
 ///
-/// When it is no list of nodes, or has more than a thousand names more than `most`.
+/// When the text is not a list of nodes, or has more than `most` plus a thousand names.
 pub(super) fn names(list: &str, most: u64) -> Result<Vec<String>, String> {
     let most = usize::try_from(most)
         .unwrap_or(usize::MAX)

@@ -1,4 +1,4 @@
-//! Slurm's `topology.yaml`, of which the tori of the plugin `topology/torus3d` are read:
+//! Reads the tori of the plugin `topology/torus3d` from Slurm's `topology.yaml`:
 //!
 //! ```yaml
 //! - topology: pods
@@ -23,9 +23,9 @@
 //!             nodes: node[0-31]
 //! ```
 //!
-//! What Slurm stops at is an error, in every torus of the file. The machine lacks the places that
-//! have no node ([`Description::absent`]); Slurm may grant a slice that is short of them. Other
-//! topologies in the file are not read.
+//! Anything at which Slurm stops is an error here, in every torus of the file. Places without a
+//! node are absent from the machine ([`Description::absent`]); Slurm may grant a slice that lacks
+//! such places. Other topologies in the file are not read.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -149,7 +149,7 @@ pub(super) fn read(text: &str, name: Option<&str>) -> Result<(Option<String>, De
         let mut options = RenderOptions::default();
         options.snippets = SnippetMode::Off;
         let reason = error.render_with_options(options);
-        // The place stands before it.
+        // The line is already shown before the reason.
         let reason = reason.split(" at line ").next().unwrap_or_default();
         let reason = reason.replace('\n', ", ");
         Wrong { line, reason }
@@ -196,8 +196,8 @@ pub(super) fn read(text: &str, name: Option<&str>) -> Result<(Option<String>, De
     Err(Wrong { line: None, reason })
 }
 
-/// The machine of a torus, whose nodes join those of the others; or the line of the key that is
-/// wrong, and why.
+/// The machine of a torus. Its nodes are added to those of the other tori. The error is the line of
+/// the wrong key, and why it is wrong.
 fn machine(torus: &Torus, hosts: &mut BTreeSet<String>) -> Result<Description, (u64, String)> {
     let Spanned {
         value: dims,

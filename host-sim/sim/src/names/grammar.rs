@@ -1,5 +1,6 @@
-//! How values with a name and parameters are written, `uniform:5,10` or `normal:mean=16,sd=4`: a
-//! [`Form`] for each. They are read, written, listed and explained in errors by these rows alone.
+//! How values with a name and parameters are written, such as `uniform:5,10` or
+//! `normal:mean=16,sd=4`: a [`Form`] for each. Reading, writing, lists and errors all follow from
+//! these rows.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,41 +12,42 @@ use crate::error::out_of_range;
 use crate::time::TimeUnit;
 use crate::wording::{Number, any_of};
 
-/// A name with what may follow it behind a colon. The name is empty where parameters alone are
-/// written.
+/// A name, and the parameters that may follow it behind a colon. The name is empty if only the
+/// parameters are written.
 #[derive(Debug)]
 pub struct Form {
     /// The name.
     pub name: &'static str,
     /// Its parameters, in the order in which they are written.
     pub params: &'static [Param],
-    /// What it means.
+    /// The meaning, in words.
     pub meaning: &'static str,
-    /// Where it comes from; empty where it has no author.
+    /// The source; empty if there is no author.
     pub source: &'static str,
-    /// What stands between parameters.
+    /// The text between parameters.
     between: &'static str,
 }
 
 /// A parameter of a [`Form`].
 #[derive(Debug)]
 pub struct Param {
-    /// Its name, written before it if it is `keyed`.
+    /// The name of the parameter, written before the value if it is `keyed`.
     pub key: &'static str,
     /// Whether it is written `key=value`.
     pub keyed: bool,
-    /// What its value is.
+    /// The kind of value.
     pub kind: Kind,
-    /// Its value where it is left out, as errors and lists have it; `None`: it is required.
+    /// The value if the parameter is left out, as errors and lists show it; `None` if the parameter
+    /// is required.
     pub default: Option<&'static str>,
 }
 
-/// What the value of a parameter is.
+/// The kind of value that a parameter has.
 #[derive(Debug)]
 pub enum Kind {
     /// A finite number over this.
     Over(f64),
-    /// The same, or the key alone.
+    /// A finite number over this, or the key alone.
     OverOrAlone(f64),
     /// A finite number.
     Any,
@@ -79,7 +81,7 @@ pub enum Value {
 pub struct Values(Vec<Option<Value>>);
 
 impl Values {
-    /// A number that is given, or has to be.
+    /// A number that was given, or has a default.
     pub fn number(&self, at: usize) -> f64 {
         self.given(at).unwrap_or_default()
     }
@@ -244,7 +246,8 @@ impl Form {
         }
     }
 
-    /// What follows the name in a text of this form; the name alone has nothing.
+    /// The part that follows the name in a text of this form. The inner value is `None` if the name
+    /// stands alone.
     fn parameters<'t>(&self, text: &'t str) -> Option<Option<&'t str>> {
         if self.name.is_empty() {
             return Some(Some(text));
@@ -305,7 +308,7 @@ impl Form {
         Ok(Values(values))
     }
 
-    /// A text of this form with these values; those that are `None` are left out.
+    /// A text of this form with these values. Values that are `None` are left out.
     pub(crate) fn write(
         &self,
         f: &mut fmt::Formatter<'_>,
@@ -339,7 +342,7 @@ impl Form {
     }
 }
 
-/// As lists and errors have it, what may be left out in brackets: `uniform:SHORTEST,LONGEST`,
+/// As lists and errors have it, with optional parts in brackets: `uniform:SHORTEST,LONGEST`,
 /// `wormhole[:FLITS]`.
 impl fmt::Display for Form {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -360,18 +363,18 @@ impl fmt::Display for Form {
     }
 }
 
-/// A type whose values are written in forms; `written!` makes its texts of them.
+/// A type whose values are written in forms. `written!` makes its texts from the forms.
 pub trait Written: Sized {
-    /// What errors call it.
+    /// The name of the type in errors.
     const WHAT: &'static str;
 
-    /// All forms, but for those of [`Written::other`].
+    /// All forms, except those of [`Written::other`].
     const FORMS: &'static [Form];
 
     /// Forms of texts that are not [`Written::FORMS`], for errors.
     const OTHERS: &'static [&'static str] = &[];
 
-    /// The value with this name and these parameters; an error is what was expected.
+    /// The value with this name and these parameters. The error says what was expected.
     fn of(name: &str, values: &Values) -> Result<Self, String>;
 
     /// The name of the form that stands for this name, such as one for all sides of a box.

@@ -7,8 +7,8 @@ use super::SPANS;
 use crate::time::JOBS_MAX;
 use crate::wording::Number;
 
-/// A number that is written with `_` between its digits, with an exponent or with `k` or `M` behind
-/// it, by its digits alone; `None` if it is no number.
+/// The plain digits of a number that is written with `_` between its digits, with an exponent, or
+/// with `k` or `M` behind it; `None` if the text is not a number.
 ///
 /// Digits alone stay as they are, however many there are.
 pub(super) fn plain(text: &str) -> Option<String> {
@@ -37,7 +37,7 @@ pub(crate) fn seconds(text: &str) -> Option<f64> {
     let known = units.find_map(|&(unit, each)| Some((text.strip_suffix(unit)?, each)));
     let (number, each) = known.unwrap_or((text, 1.0));
     let number = plain(number)?.parse::<f64>().ok()? * each;
-    // Only a sum of two negative zeros is one.
+    // Adding 0 turns a negative zero into 0.
     Some(number + 0.0)
 }
 
@@ -91,16 +91,16 @@ pub(crate) fn whole<T: FromStr>(
     }
 }
 
-/// The most replications: memory holds what each of them gave.
+/// The maximum number of replications: the results of each are kept in memory.
 pub const REPLICATIONS_MAX: u32 = 1_000_000;
 
-/// The same of a number; -0 is 0.
+/// The same for a number with a fraction; -0 is 0.
 pub fn number(
     text: &str,
     expected: &str,
     is_good: impl FnOnce(&f64) -> bool,
 ) -> Result<f64, String> {
-    // Only a sum of two negative zeros is one.
+    // Adding 0 turns a negative zero into 0.
     Ok(value(text, expected, is_good)? + 0.0)
 }
 
@@ -110,7 +110,7 @@ pub fn positive(text: &str) -> Result<f64, String> {
     value(text, "a number over 0", is_good)
 }
 
-/// Loads of this and more are taken for percents.
+/// Loads from this one on are taken for mistaken percentages.
 const LOAD_MAX: f64 = 10.0;
 
 /// Reads an offered load, a number over 0 and below 10; anything else is an error.

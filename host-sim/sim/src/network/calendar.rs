@@ -1,5 +1,5 @@
-//! The events to come, by cycle: as no event is further ahead than a known number of cycles, a ring
-//! of days.
+//! The events to come, by cycle. No event is further ahead than a known number of cycles, so the
+//! calendar is a ring of days.
 
 use meshalloc::Ticks;
 
@@ -25,13 +25,13 @@ impl Day {
 
 #[derive(Clone, Debug)]
 pub(super) struct Calendar {
-    /// A power of two of them; the day of cycle t is at t modulo their number.
+    /// The days; their number is a power of two. The day of cycle t is at t modulo this number.
     days: Vec<Day>,
     events: usize,
 }
 
 impl Calendar {
-    /// For events up to `ahead` cycles ahead.
+    /// A calendar for events up to `ahead` cycles ahead.
     pub(super) fn new(ahead: u32) -> Calendar {
         let days = (ahead as usize + 1).next_power_of_two();
         Calendar {

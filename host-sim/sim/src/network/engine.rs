@@ -9,15 +9,16 @@ use super::messages::{Messages, NONE};
 use super::routes::{Link, Routes};
 use super::{CYCLES_MAX, Delivery, Message, NetworkError, Parameters, Requests, Traffic};
 
-/// A network in virtual time, in cycles from 0. The same calls give the same deliveries. Time is
-/// constant for each channel that a message is granted, and for each cycle in which messages are on
-/// their way; memory is 24 bytes a channel, 64 a message on its way and some for its events.
+/// A network in virtual time, in cycles from 0. The same calls give the same deliveries. It takes
+/// constant time for each channel that a message is granted, and for each cycle in which messages
+/// are on their way. It takes 24 bytes for each channel, and 64 bytes for each message on its way,
+/// with some more for the message's events.
 #[derive(Clone, Debug)]
 pub struct Network {
     grid: Grid,
-    /// What is left of the events of the current cycle.
+    /// The remaining events of the current cycle.
     today: Day,
-    /// The current cycle, and what is sent in it.
+    /// The current cycle, and the messages that are sent in it.
     requests: Requests,
     fabric: Fabric,
 }
@@ -33,11 +34,13 @@ struct Fabric {
 
 #[derive(Clone, Debug)]
 struct Channel {
-    /// The message that holds it, if any does. Invariant: if none does, none waits.
+    /// The message that holds the channel, if any does. Invariant: if no message holds it, none
+    /// waits.
     holder: u32,
-    /// The channel that its holder was granted after it.
+    /// The channel that the holder was granted after this one.
     next: u32,
-    /// The first and the last of the messages that wait for it; the last counts only with a first.
+    /// The first and the last of the messages that wait for the channel. The last is valid only if
+    /// there is a first.
     first: u32,
     last: u32,
     granted: u64,
@@ -99,7 +102,8 @@ impl Network {
         self.requests.now
     }
 
-    /// The messages on their way, those included that wait for their channel into the network.
+    /// The number of messages on their way, including those that wait for their channel into the
+    /// network.
     pub fn in_flight(&self) -> usize {
         self.fabric.messages.len() as usize + self.requests.messages.len()
     }
@@ -155,8 +159,8 @@ impl Network {
 
     fn request(&mut self) {
         let now = self.now();
-        // Of the same source no two headers request the same channel: they hold different channels,
-        // and routes that part do not meet again.
+        // No two headers from the same source request the same channel: they hold different
+        // channels, and routes that part do not meet again.
         self.today.requests.sort_unstable();
         for &request in &self.today.requests {
             self.fabric.request_next(request as u32, now);
@@ -167,21 +171,22 @@ impl Network {
         }
     }
 
-    /// How many messages each link was granted to so far: grid order, in each processor by
-    /// dimension, upwards first. Those of all virtual channels count together.
+    /// The number of messages that each link was granted to so far. Links come in the order of
+    /// processors, in each processor by dimension, upwards first. The messages of all virtual
+    /// channels count together.
     pub fn links(&self) -> impl Iterator<Item = (Link, u64)> + '_ {
         let granted = |channel: u32| self.fabric.channels[channel as usize].granted;
         let links = self.fabric.routes.links();
         links.map(move |(link, channels)| (link, channels.map(granted).sum()))
     }
 
-    /// The messages for which there is room.
+    /// The number of messages that there is room for.
     #[cfg(test)]
     pub(super) fn room(&self) -> usize {
         self.fabric.messages.room()
     }
 
-    /// How often channels were granted so far, those into and out of the network included.
+    /// How often channels were granted so far, including those into and out of the network.
     pub fn grants(&self) -> u64 {
         let channels = self.fabric.channels.iter();
         channels.map(|channel| channel.granted).sum()
@@ -197,14 +202,14 @@ impl Fabric {
         self.request(number, channel, now);
     }
 
-    /// The header of a message requests the channel behind those that it has.
+    /// Lets the header of a message request the channel behind those that it has.
     #[inline]
     fn request_next(&mut self, message: u32, now: Ticks) {
         let channel = self.routes.next(&mut self.messages[message].header);
         self.request(message, channel, now);
     }
 
-    /// Grants the channel, or lets the message wait for it behind those that do.
+    /// Grants the channel, or lets the message wait for it behind the messages that already wait.
     #[inline]
     fn request(&mut self, message: u32, channel: u32, now: Ticks) {
         let wanted = &mut self.channels[channel as usize];
@@ -256,8 +261,8 @@ impl Fabric {
         self.calendar.request(request_at, source, message);
     }
 
-    /// The header leaves the network at `crossed`: channels are released in turn, the last two
-    /// together.
+    /// Handles a header that leaves the network at `crossed`: its channels are released in turn,
+    /// the last two together.
     #[inline]
     fn arrive(&mut self, message: u32, crossed: Ticks) {
         let flits = self.parameters.flits;
@@ -276,7 +281,8 @@ impl Fabric {
         self.calendar.deliver(delivered, message);
     }
 
-    /// Releases a channel, and grants it to the first that waits; gives the message that held it.
+    /// Releases a channel, and grants it to the first message that waits. Returns the message that
+    /// held the channel.
     #[inline]
     fn release(&mut self, channel: u32, now: Ticks) -> u32 {
         let released = &mut self.channels[channel as usize];
@@ -293,7 +299,7 @@ impl Fabric {
     #[inline]
     fn deliver(&mut self, message: u32, now: Ticks) -> Delivery {
         let record = &self.messages[message];
-        // Of the channels it was granted, the first and the last are no links.
+        // The first and the last channel that the message was granted are not links.
         let hops = record.granted - 2;
         let delivery = Delivery {
             message: record.message(),

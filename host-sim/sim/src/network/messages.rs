@@ -7,18 +7,18 @@ use super::routes::Header;
 
 pub(super) const NONE: u32 = u32::MAX;
 
-/// A message on its way, or that waits for its channel into the network.
+/// A message that is on its way, or that waits for its channel into the network.
 #[derive(Clone, Debug)]
 pub(super) struct Record {
     pub(super) header: Header,
     pub(super) source: u32,
     pub(super) tag: u32,
-    /// The message that waits behind it; in a place that is free, the next such place.
+    /// The message that waits behind this one; in a free place, the next free place.
     pub(super) behind: u32,
-    /// The first and the last of the channels that it holds.
+    /// The first and the last of the channels that the message holds.
     pub(super) tail: u32,
     pub(super) head: u32,
-    /// How many channels it was granted.
+    /// The number of channels that the message was granted.
     pub(super) granted: u32,
     pub(super) requested: Ticks,
     pub(super) injected: Ticks,

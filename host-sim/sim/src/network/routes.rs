@@ -1,12 +1,13 @@
 //! The channels of a grid by number, and the routes over them. The links that leave a processor
 //! have numbers from `node * ports` on: by dimension, upwards before downwards, virtual channel 0
 //! before 1. Behind the links of all processors come the channels into the network, then those out
-//! of it. A mesh has no links at its border, but numbers for them.
+//! of it. A mesh has no links at its border, but they have numbers.
 
 use meshalloc::{Grid, NodeId};
 
-/// Whether links lead from the last position along a dimension to the first. Of two positions that
-/// wrap these are the links that lead from one to the other anyway.
+/// Whether links lead from the last position along a dimension to the first. Along a dimension of
+/// two positions such links do not count, since they join the same two positions as the links
+/// between neighbours.
 fn has_links_around(grid: Grid, dimension: usize) -> bool {
     grid.wraps(dimension) && grid.side(dimension) > 2
 }
@@ -16,9 +17,9 @@ struct Dimension {
     number: u8,
     wraps: bool,
     side: u32,
-    /// How far apart neighbours are by number.
+    /// The difference between the numbers of neighbours.
     stride: u32,
-    /// The first of its links among those of a processor.
+    /// The first link of the dimension among those of a processor.
     port: u8,
 }
 
@@ -32,23 +33,23 @@ impl Dimension {
 pub(super) struct Routes {
     dimensions: Vec<Dimension>,
     nodes: u32,
-    /// Links that leave a processor.
+    /// The number of links that leave a processor.
     ports: u32,
     /// The first channel into the network.
     inject: u32,
-    /// The first channel out of it.
+    /// The first channel out of the network.
     eject: u32,
 }
 
-/// How far a message's route is known.
+/// The part of a message's route that is known.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Header {
     /// The end of the channel that was determined last.
     node: u32,
     destination: u32,
-    /// What a hop adds to the number of a processor, modulo 2^32.
+    /// The number that a hop adds to the number of a processor, modulo 2^32.
     step: u32,
-    /// Hops before the one that leads from one end of the dimension to the other.
+    /// The number of hops before the one that leads from one end of the dimension to the other.
     until_wrap: u32,
     /// Hops left in this dimension.
     left: u16,
@@ -202,8 +203,7 @@ impl Dimension {
             (self.side - above) % self.side
         };
         let before_end = if up { self.side - 1 - from } else { from };
-        // As long as that is the number of links there are, a route without the link around ends
-        // before.
+        // If this equals the number of links, a route without the link around ends before it.
         let around = self.wraps && hops > before_end;
         header.left = hops as u16;
         header.until_wrap = if around { before_end } else { u32::MAX };

@@ -14,12 +14,12 @@ use crate::input;
 use crate::names::canonical;
 use crate::workload::empirical::names_file;
 
-/// Keys that a reader of files does not take, for what is said about them.
+/// Keys that a reader of files does not take, for its error messages.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Foreign<'f> {
-    /// Options that are no settings, as they stand on the command line only.
+    /// Options that are not settings, since they are only for the command line.
     pub command_line: &'f [&'f str],
-    /// Settings that have no use there, and why; other keys may have no use either.
+    /// Settings that have no use for this reader, and why. Other keys may have no use either.
     pub useless: &'f [(&'f str, &'f str)],
 }
 
@@ -33,7 +33,7 @@ pub(super) fn read(
     entries(&text, path, name, foreign)
 }
 
-/// The settings in the text of a file, whose folder paths in it are relative to.
+/// The settings in the text of a file. Paths in the file are relative to the file's folder.
 pub(super) fn entries(
     text: &str,
     path: &Path,
@@ -72,11 +72,11 @@ fn parse(reader: &Reader<'_>) -> Result<Vec<Entry>, Wrong> {
     Ok(entries)
 }
 
-/// What the values of a scenario file are read with.
+/// A reader of the values of a scenario file.
 struct Reader<'r> {
     name: &'r Arc<str>,
     text: &'r str,
-    /// Where lines begin, but for the first.
+    /// The beginnings of all lines except the first.
     lines: Vec<usize>,
     foreign: Foreign<'r>,
     locate: &'r dyn Fn(&str) -> PathBuf,
@@ -247,7 +247,7 @@ fn text_of(value: &DeValue<'_>, form: Form) -> Result<String, &'static str> {
         (_, Form::File | Form::NameOrFile) => Err("a string"),
         (DeValue::Integer(digits), _) => {
             let number = i128::from_str_radix(digits.as_str(), digits.radix());
-            // One that is too large is left to the setting.
+            // A number that is too large is left to the setting.
             Ok(number.map_or_else(|_| digits.to_string(), |number| number.to_string()))
         }
         (DeValue::Float(digits), _) => Ok(digits.as_str().to_owned()),

@@ -11,7 +11,7 @@ use super::study::Study;
 use super::table::{Entry, Setting};
 use crate::wording::any_of;
 
-/// Choices: a later setting of one replaces the earlier ones that contradict it.
+/// Choices: a later setting of a choice replaces the earlier settings that contradict it.
 const CHOICES: &[&[&str]] = &[
     &["mesh", "torus", "machine"],
     &["side-lengths", "side-range", "processors", "mix"],
@@ -34,8 +34,8 @@ const CHOICES: &[&[&str]] = &[
     ],
 ];
 
-/// Whether `later` takes the place of `earlier`. Random jobs do not take the place of a log: what
-/// they would be drawn from was not chosen.
+/// Whether `later` takes the place of `earlier`. Random jobs do not take the place of a log, since
+/// their distributions were not chosen.
 fn replaces(later: &Setting, earlier: &Setting) -> bool {
     let is_log = |setting: &Setting| setting.key == "log";
     later.key == earlier.key
@@ -79,7 +79,7 @@ pub fn way_out(one: &str, other: &str) -> Option<String> {
 ///
 /// # Errors
 ///
-/// When the file cannot be read, is no TOML, or has a key that is unknown, contradicts another one
+/// When the file cannot be read, is not TOML, or has a key that is unknown, contradicts another key
 /// or has a value that its setting does not take: one line with the places and what was expected.
 pub fn read(
     given: Vec<Entry>,
@@ -95,10 +95,10 @@ pub fn read(
     Ok((Study::of(entries, Some(name)), note))
 }
 
-/// What holds of the entries of a file and those that are given over it, and a note about those of
-/// the file that others replace.
+/// The entries that hold out of those of a file and those given over it, and a note about the
+/// entries of the file that others replace.
 fn stacked(given: &[Entry], below: Vec<Entry>) -> Result<(Vec<Entry>, Option<String>), String> {
-    // What the command itself is about is no more than a default.
+    // Settings of the command itself are only defaults.
     let is_default = |over: &Entry| matches!(over.place, Place::Command(_));
     let in_file = |key: &str| below.iter().any(|entry| entry.setting.key == key);
     let given = given.iter();
@@ -141,7 +141,7 @@ fn stacked(given: &[Entry], below: Vec<Entry>) -> Result<(Vec<Entry>, Option<Str
     Ok((kept.into_iter().chain(given).collect(), note))
 }
 
-/// The error about a key of a file that contradicts what is given over it.
+/// The error about a key of a file that contradicts a setting given over it.
 fn contradiction(entry: &Entry, over: &Entry) -> String {
     let (key, other) = (entry.setting.key, over.setting.key);
     let tip = way_out(key, other).map_or_else(String::new, |tip| format!("; {tip}"));
@@ -149,7 +149,7 @@ fn contradiction(entry: &Entry, over: &Entry) -> String {
     format!("{begin} contradicts {by} (expected {expected}{tip})")
 }
 
-/// The error about a key of a file that needs another one, which is replaced.
+/// The error about a key of a file that needs another key, which is replaced.
 fn unmet(entry: &Entry, needed: &Entry, over: &Entry) -> String {
     let (begin, needed) = (begin(entry), needed.setting.key);
     let (by, expected) = (over.place.of(over.setting.key), expected(entry, over));

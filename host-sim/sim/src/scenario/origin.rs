@@ -1,4 +1,4 @@
-//! Where settings were given, and so where something is wrong with them.
+//! The places where settings were given, which errors about them show.
 
 use std::sync::Arc;
 
@@ -19,10 +19,10 @@ pub enum Origin {
 /// Where the settings of a point of a study were given.
 #[derive(Debug)]
 pub struct Given {
-    /// What errors call the file, if there is one.
+    /// The name of the file in errors, if there is a file.
     file: Option<Arc<str>>,
     places: Vec<(&'static str, Place)>,
-    /// Which point it is; empty if there is one point.
+    /// The label of the point; empty if there is one point.
     label: String,
 }
 
@@ -33,8 +33,8 @@ pub fn label_text(label: &[(String, String)]) -> String {
 }
 
 impl Origin {
-    /// That of these settings, of which this file, if there is one, gives some; `label` is empty
-    /// where there is one point.
+    /// The origin of these settings. If there is a file, it gives some of them. `label` is empty if
+    /// there is one point.
     pub(super) fn of<'e>(
         file: Option<&Arc<str>>,
         entries: impl IntoIterator<Item = &'e Entry>,
@@ -48,8 +48,8 @@ impl Origin {
         }))
     }
 
-    /// The error with the file and line of the first of its settings that stands in the file. Those
-    /// that were given on the command line have their dashes.
+    /// The error with the file and the line of the first of its settings that is in the file.
+    /// Settings that were given on the command line have their dashes.
     pub fn place(&self, error: &SettingError) -> String {
         let origin = match self {
             Origin::Program => return error.to_string(),

@@ -5,9 +5,9 @@ use std::sync::Arc;
 /// Where a setting was given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// By a command that is about it, of this name.
+    /// By the command of this name, which is about the setting.
     Command(&'static str),
-    /// In this file, in this line: that of its value, or of the first of several.
+    /// In this file and line: the line of its value, or of the first of several values.
     File(Arc<str>, usize),
     /// On the command line.
     CommandLine,

@@ -1,4 +1,4 @@
-//! A scenario with its defaults filled in: [`Resolved`], what is run and what a result records.
+//! A scenario with its defaults filled in: [`Resolved`], which is run and which a result records.
 
 use std::path::{Path, PathBuf};
 
@@ -29,11 +29,11 @@ pub use machine::{MESH_DEFAULT, serves};
 
 /// Jobs in one replication.
 pub const JOBS_DEFAULT: u32 = 40_000;
-/// The same of jobs that send messages: the thesis's on neighbour allocation.
+/// The same for jobs that send messages: the number in the thesis on neighbour allocation.
 pub const JOBS_OF_MESSAGES_DEFAULT: u32 = 1_000;
 /// Replications of a scenario that names neither a number nor an error.
 pub const REPLICATIONS_DEFAULT: u32 = 10;
-/// The cap where replications go on until an error is reached.
+/// The cap if replications go on until an error is reached.
 pub const REPLICATIONS_MAX_DEFAULT: u32 = 100;
 /// The seed of a scenario that names none.
 pub const SEED_DEFAULT: u64 = 1;
@@ -43,7 +43,7 @@ pub const SEED_DEFAULT: u64 = 1;
 pub struct Resolved {
     /// All settings that have an effect, which results record.
     pub settings: Scenario,
-    /// What is run. A log in it has no jobs yet: [`Resolved::experiment`] reads them.
+    /// The experiment to run. A log in it has no jobs yet: [`Resolved::experiment`] reads them.
     pub plan: Experiment,
     /// Whether the scenario names a machine: a log does not run on the default one.
     is_machine_named: bool,
@@ -51,7 +51,7 @@ pub struct Resolved {
     pub(super) origin: Origin,
 }
 
-/// What serves the jobs of a scenario.
+/// The parts of a scenario that serve jobs.
 #[derive(Clone, Debug)]
 pub struct Controlled {
     /// The machine.
@@ -82,7 +82,7 @@ impl Resolved {
         self.origin.place(error)
     }
 
-    /// The experiment; its log, if there is one, is of `logs`.
+    /// The experiment. Its log, if there is one, comes from `logs`.
     ///
     /// # Errors
     ///
@@ -128,8 +128,8 @@ impl Resolved {
 }
 
 impl Resolved {
-    /// The error about shapes of a mix. A machine with a description may give them to other
-    /// strategies.
+    /// The error about shapes of a mix that are never placed. A machine with a description may give
+    /// them to other strategies.
     fn never_placed(&self, mix: &str, count: usize, shapes: &str) -> SettingError {
         let by = match self.plan.description {
             Some(_) => {
@@ -255,8 +255,8 @@ impl Scenario {
         })
     }
 
-    /// Machine, strategies, scheduler and controller alone, for jobs that come from elsewhere.
-    /// Their times are no seconds: `times` says what they are.
+    /// Machine, strategies, scheduler and controller alone, for jobs that come from elsewhere. The
+    /// times of these jobs are not seconds: `times` says what they are.
     ///
     /// # Errors
     ///
@@ -290,12 +290,12 @@ impl Scenario {
         }
     }
 
-    /// The log that it reads, if it does, and the option that names it.
+    /// The log that the scenario reads, if it reads one, and the option that names it.
     pub fn log_file(&self) -> Option<(&'static str, &Path)> {
         Some(("log", self.log.as_deref()?))
     }
 
-    /// All files that it reads, with the options that name them.
+    /// All files that the scenario reads, with the options that name them.
     pub fn files(&self) -> Vec<(&'static str, &Path)> {
         let mix = match &self.mix {
             Some(MixSource::File(file)) => Some(("mix", &**file)),
@@ -315,7 +315,7 @@ impl Scenario {
         files.into_iter().flatten().collect()
     }
 
-    /// Whether a log is repeated only as it can be.
+    /// Checks that a log is repeated only in a way that is possible.
     fn check_replications(&self) -> Result<(), SettingError> {
         let Some((option, file)) = self.log_file() else {
             return Ok(());

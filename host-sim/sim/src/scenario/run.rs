@@ -12,17 +12,17 @@ use crate::experiment::{self, ExperimentError, Failed, Progress, StrategyResult}
 use crate::results::StrategySummary;
 use crate::workload::SharedLogs;
 
-/// What came out of a scenario. Its serde form has the keys of the documents of `host-sim run`.
+/// The results of a scenario. Their serde form has the keys of the documents of `host-sim run`.
 #[derive(Clone, Debug)]
 pub struct Results {
     /// The settings, defaults filled in.
     pub scenario: Scenario,
-    /// What came out for each strategy, in the order of the scenario.
+    /// The results of each strategy, in the order of the scenario.
     pub strategies: Vec<StrategyResult>,
 }
 
 impl Results {
-    /// What came out for this strategy.
+    /// The results of this strategy.
     pub fn of(&self, strategy: StrategyKind) -> Option<&StrategyResult> {
         let mut all = self.strategies.iter();
         all.find(|result| result.strategy == strategy)
@@ -44,7 +44,8 @@ impl Serialize for Results {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// Its settings cannot be used; the text names them, with their place if they stand in a file.
+    /// The scenario's settings cannot be used. The text names them, with their place if they are in
+    /// a file.
     #[error("{0}")]
     Scenario(String),
     /// A run ended early.
@@ -65,8 +66,8 @@ impl From<Failed> for RunError {
 }
 
 impl Scenario {
-    /// Fills in the defaults and runs it in this process, over as many threads as it has
-    /// processors. The number of threads changes no result.
+    /// Fills in the defaults and runs the scenario in this process, over as many threads as the
+    /// computer has processors. The number of threads changes no result.
     ///
     /// # Errors
     ///

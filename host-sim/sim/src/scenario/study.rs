@@ -1,4 +1,4 @@
-//! A study: settings of which any may have several values.
+//! A study: settings, any of which may have several values.
 //!
 //! ```toml
 //! strategy = ["fsl", "as"]
@@ -6,9 +6,9 @@
 //! load = ".3..:.5:.1"
 //! ```
 //!
-//! A setting with several values is an *axis*. Every combination of the values is a *point*, here
-//! six of them, the last axis changing fastest. Strategies are no axis: all share the jobs of each
-//! point.
+//! A setting with several values is an *axis*. Every combination of the values is a *point*. Here
+//! there are six points; the last axis changes fastest. Strategies are not an axis: all share the
+//! jobs of each point.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -21,23 +21,23 @@ use super::place::Place;
 use super::table::{Entry, Scenario, Setting};
 use crate::error::SettingError;
 
-/// The most points: more are a slip, or ought to be several studies.
+/// The maximum number of points: more are a mistake, or should be several studies.
 const POINTS_MAX: usize = 100_000;
 
 /// Settings, and where they were given.
 #[derive(Clone, Debug, Default)]
 pub struct Study {
     entries: Vec<Entry>,
-    /// The file that gives some of them, as errors call it.
+    /// The file that gives some of the settings, as errors name it.
     file: Option<Arc<str>>,
 }
 
 /// A point of a study.
 #[derive(Clone, Debug)]
 pub struct StudyPoint {
-    /// The axes, and their values here.
+    /// The axes, with their values at this point.
     pub label: Vec<(String, String)>,
-    /// What is to be run.
+    /// The scenario to run.
     pub scenario: Resolved,
 }
 
@@ -46,8 +46,8 @@ impl Study {
         Study { entries, file }
     }
 
-    /// That of the text of a scenario file, which errors call `path` and whose folder paths in it
-    /// are relative to.
+    /// The study in the text of a scenario file. Errors name the file as `path`, and paths in the
+    /// text are relative to the folder of `path`.
     ///
     /// # Errors
     ///
@@ -106,12 +106,12 @@ impl Study {
     }
 
     /// All points, at most `most`, in the order in which the last axis changes fastest. `fill` adds
-    /// what depends on the machine.
+    /// the settings that depend on the machine.
     ///
     /// # Errors
     ///
-    /// When there are too many points, or the values of one do not go together: one line with the
-    /// place, and what was expected.
+    /// When there are too many points, or the values of a point do not go together: one line with
+    /// the place, and what was expected.
     pub fn points(
         &self,
         most: Option<usize>,

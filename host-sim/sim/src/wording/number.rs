@@ -14,7 +14,8 @@ const MORE_DECIMALS_MAX: i32 = 2;
 /// Least significant digits and decimals of a mean without one.
 const OF_MEAN: i32 = 3;
 const DECIMALS_MIN: i32 = 2;
-/// With more decimals a half-width has an exponent, a mean without one with one decimal more.
+/// With more decimals than this, a half-width has an exponent; a mean without a half-width, with
+/// one decimal more.
 const DECIMALS_MAX: i32 = 5;
 
 /// A mean with its interval, both times `scale`, as everything shows them to people: `47.1 ± 1.2`,
@@ -22,7 +23,7 @@ const DECIMALS_MAX: i32 = 5;
 /// two significant digits, the ends of an interval one or two, and the mean ends at the same place;
 /// a mean without an interval has two decimals, and at least three significant digits.
 pub fn number(estimate: &Estimate, scale: f64) -> String {
-    // Adding 0 leaves no -0.
+    // Adding 0 turns -0 into 0.
     let scaled = estimate.affine(scale, 0.0);
     let mean = scaled.mean;
     let Some(interval) = scaled.ci95 else {

@@ -29,14 +29,14 @@ pub enum Arrivals {
     Poisson(Rate),
     /// Another process, without end.
     Process {
-        /// Which one.
+        /// The process.
         process: Process,
-        /// The rate to which times between arrivals are stretched; `None`: as they are.
+        /// The rate to which times between arrivals are stretched; `None` if they stay as they are.
         rate: Option<Rate>,
     },
     /// All at time 0, in order, and none later: a closed workload.
     AtOnce {
-        /// How many.
+        /// The number of jobs.
         jobs: u32,
     },
 }
@@ -67,9 +67,9 @@ impl Arrivals {
         }
     }
 
-    /// When the next job arrives, by when the one before it did: by Poisson's process at this rate,
-    /// or by another process, whose times between arrivals are multiplied by `stretch`. `None` if
-    /// all jobs arrive at once.
+    /// A source of arrival times, each from the one before: by Poisson's process at this rate, or
+    /// by another process, whose times between arrivals are multiplied by `stretch`. `None` if all
+    /// jobs arrive at once.
     pub(super) fn source(
         &self,
         rate: Option<f64>,

@@ -1,4 +1,4 @@
-//! The columns of a trace, and what a file calls them.
+//! The columns of a trace, and their names in a file.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ named!(Column, "column": Submit = "submit", Run = "run", Shape = "shape",
     Group = "group", Priority = "priority", Preemptible = "preemptible", Tolerate = "tolerate");
 
 impl Column {
-    /// What Batsim, and so a jobs file that a run writes, calls it.
+    /// The name of the column in Batsim, and so in a jobs file that a run writes.
     pub(super) const fn written(self) -> Option<&'static str> {
         Some(match self {
             Column::Submit => "submission_time",
@@ -48,7 +48,7 @@ impl Column {
     }
 }
 
-/// What a file calls the columns of a trace: those that are not named have their own names.
+/// The names of a trace's columns in a file. Columns that are not listed have their own names.
 ///
 /// ```
 /// use meshalloc_sim::workload::Columns;

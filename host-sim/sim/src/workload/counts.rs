@@ -21,11 +21,11 @@ pub struct Counts {
     pub machine: Grid,
     /// How the number is distributed.
     pub distribution: CountDistribution,
-    /// How it becomes a shape.
+    /// How the number becomes a shape.
     pub shape: ShapeRule,
 }
 
-/// How the number of processors of a job is distributed over 1 to those of the machine.
+/// How the number of processors of a job is distributed, from 1 to the machine's number.
 ///
 /// ```
 /// use meshalloc_sim::workload::CountDistribution;

@@ -1,8 +1,8 @@
 //! The rows of a CSV file behind a line with the names of its columns.
 //!
 //! Cells are separated by commas, or by `|`, `;` or tabs if the line of names has more of those. A
-//! cell in quotes may have separators and line breaks in it; between `|` there are no quotes, as
-//! Slurm writes them. Lines without anything in them are none.
+//! cell in quotes may have separators and line breaks in it; between `|` there are no quotes, since
+//! Slurm writes none. Empty lines do not count.
 
 use std::io::Read;
 
@@ -13,7 +13,7 @@ use super::text_file::TextFile;
 use crate::input::LINE_BYTES_MAX;
 use crate::wording::{counted, quoted};
 
-/// What may separate cells, the first of those that are equally frequent.
+/// The possible separators. If several are equally frequent, the first of them counts.
 const SEPARATORS: [char; 4] = [',', '|', ';', '\t'];
 
 /// A CSV file and the names of its columns.
@@ -35,7 +35,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Without cells, and with room for as many as a line can have.
+    /// A row without cells, but with room for as many as a line can have.
     pub(crate) fn new() -> Self {
         Row {
             text: vec![0; LINE_BYTES_MAX],
@@ -73,7 +73,7 @@ impl<'p, R: Read> CsvFile<'p, R> {
             return Err(csv.file.wrong(expected.to_owned()));
         }
         let count = |separator: &char| csv.line.matches(*separator).count();
-        // Of equal ones the last is the greatest.
+        // If counts are equal, `max_by_key` takes the last separator.
         let separators = SEPARATORS.into_iter().rev();
         let separator = separators.max_by_key(count).unwrap_or(',');
         csv.reader = ReaderBuilder::new()
@@ -140,7 +140,7 @@ impl<'p, R: Read> CsvFile<'p, R> {
                     ReadRecordResult::InputEmpty | ReadRecordResult::End => {}
                 }
             }
-            // A line that ends no row ends within quotes.
+            // If a line does not end the row, it ends within quotes.
             if !self.file.next_line(&mut self.line)? {
                 return Err(self.wrong("a quote is open (expected a second one)".to_owned()));
             }
@@ -172,12 +172,12 @@ impl<'p, R: Read> CsvFile<'p, R> {
         }
     }
 
-    /// The place of a column that there must be once.
+    /// The place of a column that must exist exactly once.
     pub(crate) fn required(&self, name: &str) -> Result<usize, String> {
         self.place(name)?.ok_or_else(|| self.missing(name))
     }
 
-    /// The message about a column that there is not.
+    /// The message about a missing column.
     pub(crate) fn missing(&self, name: &str) -> String {
         let names: Vec<_> = self.names.cells().collect();
         let names = quoted(names.join(", ").as_bytes());

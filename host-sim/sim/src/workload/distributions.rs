@@ -1,5 +1,6 @@
-//! The distributions of side lengths, whole numbers: a continuous distribution is rounded half up
-//! and drawn again outside the range, and the mean is exact for what that leaves.
+//! The distributions of side lengths, which are whole numbers. A draw from a continuous
+//! distribution is rounded half up, and drawn again outside the range. The mean is exact for the
+//! numbers that remain.
 
 use std::borrow::Cow;
 
@@ -335,7 +336,7 @@ impl SideSampler {
     }
 }
 
-/// The probability of what is rounded to `first..=last`.
+/// The probability of the values that are rounded to `first..=last`.
 fn mass(cdf: &impl ContinuousCDF<f64, f64>, first: u16, last: u16) -> f64 {
     cdf.cdf(f64::from(last) + 0.5) - cdf.cdf(f64::from(first) - 0.5)
 }
@@ -358,7 +359,8 @@ struct Step {
 }
 
 impl Steps {
-    /// Of `(probability, first, last)`: one to four ranges in order, probabilities adding up to 1.
+    /// Makes the steps from `(probability, first, last)`: one to four ranges in order, whose
+    /// probabilities add up to 1.
     fn new<const N: usize>(ranges: [(f64, u16, u16); N]) -> Self {
         let mut cumulative = 0.0;
         let steps = std::array::from_fn(|i| {
@@ -381,7 +383,7 @@ impl Steps {
         if before.is_empty() {
             return last.even.sample(rng);
         }
-        // What rounding leaves at the top goes to the last range.
+        // The rest that rounding leaves at the top goes to the last range.
         let at = fraction(rng);
         let step = before.iter().find(|step| at < step.cumulative);
         step.unwrap_or(last).even.sample(rng)

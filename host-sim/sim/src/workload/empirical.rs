@@ -15,8 +15,8 @@ use super::text_file::{TextFile, bad};
 use super::value::{self, Value};
 use super::{LogError, TimeUnit};
 
-/// Times that were measured, each of which is equally likely. Where they were read from is no part
-/// of their record.
+/// Times that were measured, each of which is equally likely. The file that they were read from is
+/// not a part of their record.
 ///
 /// ```
 /// use meshalloc_sim::workload::Empirical;
@@ -67,7 +67,7 @@ impl Empirical {
         })
     }
 
-    /// The file; empty if the times are of none.
+    /// The file; empty if the times come from no file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -84,9 +84,9 @@ impl Empirical {
         (!self.values.is_empty()).then(|| mean / TimeUnit::Second.ticks_each() as f64)
     }
 
-    /// Reads the column as times, if it is one of a file that was not read. Times that are unknown
-    /// or not simulated are left out, as [in a log](super::swf). A file that
-    /// ends in `.swf` or `.swf.gz` is a log in the Standard Workload Format, any other has CSV.
+    /// Reads the column as times, if its file was not read yet. Times that are unknown or not
+    /// simulated are left out, as [in a log](super::swf). A file that ends in `.swf` or `.swf.gz`
+    /// is a log in the Standard Workload Format, any other has CSV.
     ///
     /// # Errors
     ///
@@ -137,7 +137,7 @@ pub(crate) fn is_file_name(name: &str) -> bool {
     name.contains(['.', '/', '\\'])
 }
 
-/// Whether a value that names a mix, a distribution or a file and its column is of a file.
+/// Whether a value that names a mix, a distribution, or a file and its column, names a file.
 ///
 /// ```
 /// use meshalloc_sim::workload::empirical::names_file;

@@ -1,4 +1,5 @@
-//! From the line of a log, whatever its format, to a job: one rule of what is left out.
+//! From the line of a log, whatever its format, to a job. One rule decides which lines are left
+//! out.
 
 use std::collections::HashMap;
 
@@ -18,10 +19,10 @@ pub(super) trait Fields {
     /// The message about a word that is not what is expected.
     fn bad(&self, column: Column, expected: &str) -> String;
 
-    /// What stands for a value that is unknown.
+    /// The word for an unknown value.
     const UNKNOWN: &'static str;
 
-    /// The message about a word that is nothing.
+    /// The message about a word that cannot be read.
     fn unreadable(&self, column: Column) -> String {
         let form = match column {
             Column::Submit => "seconds, 0 or more, or a date such as 2026-03-01T08:01:56".into(),
@@ -54,7 +55,7 @@ pub(super) trait Fields {
     const CAN_LEAVE_OUT: bool;
 }
 
-/// Why a line is no job of the workload.
+/// Why a line is not a job of the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reason {
     PartialExecution,
@@ -78,16 +79,17 @@ impl Reason {
     }
 }
 
-/// What becomes of a line.
+/// The result of reading a line.
 pub(super) enum Entry {
     Job(LogJob),
     LeftOut(Reason),
 }
 
-/// What is known of the lines so far.
+/// The facts about the lines so far.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
-    /// What the times are counted from, as the first time says; `None` before.
+    /// The zero from which times are counted, as the first time shows; `None` before the first
+    /// time.
     pub(super) zero: Option<Zero>,
     /// The least submit time and the greatest; `None` before the first.
     pub(super) submitted: Option<(Ticks, Ticks)>,
@@ -127,7 +129,7 @@ impl Lines {
         Ok(Some(at))
     }
 
-    /// What becomes of a line; `number` is that of a job without one.
+    /// The result of reading a line; `number` is the number of a job that has none in the log.
     pub(super) fn entry<F: Fields>(
         &mut self,
         fields: &F,
@@ -161,7 +163,7 @@ impl Lines {
         let all = shape.map(|(_, shape)| shape.area().saturating_mul(slices.get()));
         let processors = match whole(Column::Processors)? {
             Value::Known(count @ 1..) => {
-                // More than that fit on no machine either.
+                // No machine has room for more either.
                 let count = options.nodes(u32::try_from(count).unwrap_or(u32::MAX));
                 if !count.is_multiple_of(slices.get()) {
                     let expected = format!("as many for each of {} slices", slices.get());
@@ -240,7 +242,7 @@ impl Names {
     fn number<F: Fields>(&mut self, fields: &F, column: Column) -> Result<i64, String> {
         let word = fields.word(column);
         match value::whole(word) {
-            // A greater one would leave no numbers for names.
+            // A greater number would leave no numbers for names.
             Some(Value::Known(number)) if number.unsigned_abs() < 1 << 62 => {
                 self.greatest = self.greatest.max(number);
                 return Ok(number);

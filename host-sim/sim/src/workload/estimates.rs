@@ -1,5 +1,5 @@
-//! Estimates of run times: what a request says of how long its job will hold its processors. Only
-//! schedulers that backfill and strategies that look ahead decide by them. Factors have random
+//! Estimates of run times: how long a job will hold its processors, according to its request. Only
+//! schedulers that backfill and strategies that look ahead use estimates. Factors have random
 //! numbers of their own (source 22), so the jobs are the same whatever is estimated.
 
 use std::borrow::Cow;
@@ -24,7 +24,8 @@ use crate::names::grammar::{Form, Kind, Value, Values, Written, numbers, param, 
 pub enum EstimateModel {
     /// The run time itself.
     Perfect,
-    /// What the log says was requested (field 9), at most [`TIME_MAX`]; none where it says nothing.
+    /// The requested time of the log (field 9), at most [`TIME_MAX`]. No estimate if the log has no
+    /// requested time.
     Log,
     /// The run time times a number drawn uniformly for each job.
     Factor {
@@ -33,7 +34,7 @@ pub enum EstimateModel {
         /// The largest, at most [`FACTOR_MAX`].
         high: f64,
     },
-    /// None.
+    /// No estimates.
     None,
 }
 
@@ -47,7 +48,7 @@ impl EstimateModel {
     /// Every model by name.
     pub const FORMS: &'static [Form] = <Self as Written>::FORMS;
 
-    /// What requests carry unless asked otherwise: the run time where jobs have one.
+    /// The default: the run time, if jobs have one.
     pub const fn of(work: &super::WorkDistribution) -> Self {
         match work {
             super::WorkDistribution::Service(_) => EstimateModel::Perfect,
@@ -57,7 +58,8 @@ impl EstimateModel {
         }
     }
 
-    /// Whether it can be used where jobs have a service time, or not, and come from a log, or not.
+    /// Checks that the model can be used for jobs with or without a service time, from a log or
+    /// not.
     pub fn check(self, has_service: bool, is_log: bool) -> Result<(), SettingError> {
         let expected = match self {
             EstimateModel::None => return Ok(()),
@@ -161,12 +163,12 @@ written!(EstimateModel);
 pub(super) enum Estimator {
     /// Without random numbers.
     Fixed(EstimateModel),
-    /// With one for each job.
+    /// With a random number for each job.
     Factor(Box<Source<Uniform<f64>>>),
 }
 
 impl Estimator {
-    /// The job with its estimate; one read from a log comes with the estimate of the log.
+    /// The job with its estimate. A job read from a log comes with the estimate of the log.
     #[inline]
     pub(super) fn estimated(&mut self, mut job: Job) -> Job {
         let estimate = match (self, job.work) {

@@ -30,7 +30,7 @@ impl<R: BufRead> Read for Gzip<R> {
         while let Some(member) = &mut self.member {
             match member.read(buffer) {
                 Ok(0) if !buffer.is_empty() => {}
-                // What does not begin as a member is none.
+                // Data that does not begin like a member is not a member.
                 Err(error)
                     if !self.is_first && member.header().is_none() && is_of_format(&error) =>
                 {

@@ -3,9 +3,9 @@
 //! A log is measured whole. Its jobs keep their submit times, counted from the log's zero or from
 //! the beginning of a window, and their run times.
 //!
-//! The offered load is the processor seconds of all jobs that the machine can hold over those that
-//! it has from the first submit time to the last. With [`Log::load`] all submit times are
-//! multiplied by one factor, so that it becomes that load.
+//! The offered load is a ratio: the processor seconds of all jobs that the machine can hold, over
+//! the processor seconds of the machine from the first submit time to the last. With [`Log::load`]
+//! all submit times are multiplied by one factor, so that the offered load becomes that load.
 //!
 //! # Resampling
 //!
@@ -17,16 +17,16 @@
 //! and D. Feitelson, "Workload resampling for performance evaluation of parallel job schedulers",
 //! Concurrency and Computation: Practice and Experience 26(12), 2014, who resample the jobs of
 //! single users. Weeks are counted from the first submit time, or from the beginning of the window;
-//! what is left at the end is not used. The load is then that of all whole weeks.
+//! the incomplete week at the end is not used. The load is then that of all whole weeks.
 //!
-//! The standard deviation of the replications is itself the standard error of what the log says,
-//! and more of them do not narrow an interval: [`Sampling::Resampled`]. Dependence over more than a
-//! week is lost: a log whose load rises over months has replications in which it does not.
+//! The standard deviation of the replications is itself the standard error of the log's mean, and
+//! more replications do not narrow an interval: [`Sampling::Resampled`]. Dependence over more than
+//! a week is lost: a log whose load rises over months has replications in which it does not.
 //!
-//! A week without jobs is drawn like any other. A draw of nothing but such weeks cannot be
-//! simulated, and all weeks are drawn again from the same stream. With `e` such weeks of `k` that
-//! has the probability `(e / k)^k`, so what a replication offers in the mean is the load of all
-//! whole weeks times `1 / (1 - (e / k)^k)`: 1.33 with one of two, 1.004 with four of eight.
+//! A week without jobs is drawn like any other. If only such weeks are drawn, the replication
+//! cannot be simulated, and all weeks are drawn again from the same stream. With `e` such weeks of
+//! `k` this has the probability `(e / k)^k`. So the mean offered load of a replication is the load
+//! of all whole weeks times `1 / (1 - (e / k)^k)`: 1.33 with one of two, 1.004 with four of eight.
 //!
 //! Random numbers of the weeks have source 23, those of drawn shapes 24.
 
@@ -127,7 +127,7 @@ pub struct Log {
     pub header: Arc<LogHeader>,
     /// Its lines.
     pub lines: LineCounts,
-    /// Whether something that is no gzip stands behind the gzip data of the file. It was not read.
+    /// Whether other data follows the gzip data of the file. It was not read.
     #[serde(skip)]
     pub has_more: bool,
     /// The jobs in order of arrival; at least one once it [was read](Log::unread).
@@ -137,9 +137,9 @@ pub struct Log {
     pub end: Ticks,
     /// The offered load to which submit times are stretched; `None`: they stay as they are.
     pub load: Option<f64>,
-    /// How replications differ; `None`: there is but one.
+    /// How replications differ; `None` if there is only one.
     pub resample: Option<Resample>,
-    /// The messages that its jobs send in place of running for their run times.
+    /// The messages that the log's jobs send in place of running for their run times.
     pub messages: Option<LogMessages>,
     /// Which estimate of its run time a request carries.
     pub estimates: EstimateModel,
@@ -148,14 +148,14 @@ pub struct Log {
 /// How replications of a log are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Resample {
-    /// Of whole weeks.
+    /// Replications are made of whole weeks.
     Weeks,
 }
 
 named!(Resample, "resampling": Weeks = "weeks");
 
 impl Resample {
-    /// How the replications of a log come about that is resampled like this, or not at all.
+    /// How the replications of a log are made that is resampled like this, or not at all.
     pub const fn sampling(this: Option<Self>) -> Sampling {
         match this {
             Some(Resample::Weeks) => Sampling::Resampled,
@@ -176,14 +176,14 @@ pub struct LogMessages {
     pub cycles_per_second: f64,
 }
 
-/// Jobs of a log that arrive in a part of its time, of which they keep their order.
+/// Jobs of a log that arrive in a part of its time. They keep their order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Part {
     /// Which of the log's jobs.
     jobs: Range<usize>,
     /// When the part begins in the log.
     begin: Ticks,
-    /// When it begins in the workload.
+    /// When the part begins in the workload.
     at: Ticks,
 }
 
@@ -457,7 +457,7 @@ impl Log {
     /// A function that makes the request of each job in turn.
     fn requests(&self, Stream(mut rng): Stream) -> impl FnMut(&LogJob) -> Request {
         let (rule, machine) = (self.options.shape, self.machine);
-        // By number of processors, where that determines the shape.
+        // The requests by number of processors, if that number determines the shape.
         let mut known = HashMap::new();
         move |entry| {
             let processors = entry.processors;

@@ -10,24 +10,25 @@ use super::{Columns, ShapeRule};
 /// Which jobs of a log to take, and their shapes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LogOptions {
-    /// What its columns are called, so that it is in CSV; `None`: it is in the Standard Workload
-    /// Format, or in CSV with columns of their own names.
+    /// The names of the log's columns, which must then be in CSV. `None` if it is in the Standard
+    /// Workload Format, or in CSV whose columns have their own names.
     pub columns: Option<Columns>,
-    /// Only those of this partition (field 16).
+    /// Only the jobs of this partition (field 16).
     pub partition: Option<i64>,
-    /// Only those submitted at this time of the log or later; times are counted from it.
+    /// Only the jobs submitted at this time of the log or later. Times are counted from it.
     pub from: Option<Ticks>,
-    /// Only those submitted before this time of the log.
+    /// Only the jobs submitted before this time of the log.
     pub to: Option<Ticks>,
-    /// Only this number of them, the first in the file.
+    /// Only this number of jobs, the first in the file.
     pub limit: Option<usize>,
     /// How a number of processors becomes side lengths.
     pub shape: ShapeRule,
-    /// The processors of a node, of a machine that allocates nodes: a job gets as many nodes as
-    /// hold its processors. `None`: the machine allocates processors.
+    /// The processors of a node, if the machine allocates nodes: a job gets as many nodes as hold
+    /// its processors. `None` if the machine allocates processors.
     pub processors_per_node: Option<NonZeroU32>,
-    /// Whether a line is an error whose submit time, processors or run time are unknown, and
-    /// something behind gzip data. Else such lines are left out and counted. It changes no job.
+    /// Whether a line with an unknown submit time, number of processors or run time is an error, as
+    /// well as other data behind gzip data. Else such lines are left out and counted. This changes
+    /// no job.
     #[serde(skip)]
     pub strict: bool,
 }
@@ -55,8 +56,8 @@ pub struct LogJob {
     pub number: i64,
     /// When it was submitted, in ticks from the log's zero or from the beginning of the window.
     pub arrival: Ticks,
-    /// How many processors it had, in all its slices; nodes with
-    /// [`LogOptions::processors_per_node`].
+    /// How many processors the job had, in all its slices; with
+    /// [`LogOptions::processors_per_node`], how many nodes.
     pub processors: u32,
     /// The shape that it asked for, if the log has one.
     pub shape: Option<Shape>,

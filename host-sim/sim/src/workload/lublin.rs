@@ -24,20 +24,20 @@
 //!
 //! # Run times
 //!
-//! The natural logarithm of a run time in seconds is hyper-gamma: of the first of two gamma
-//! distributions with the probability `p = a * processors + b`, from 0 to 1, else of the second.
-//! Above 12, some 45 hours, it is drawn again.
+//! The natural logarithm of a run time in seconds is hyper-gamma: it comes from the first of two
+//! gamma distributions with the probability `p = a * processors + b`, from 0 to 1, else from the
+//! second. Above 12, some 45 hours, it is drawn again.
 //!
 //! # Arrivals
 //!
-//! Gamma distributed logarithms of seconds, drawn again above 13, are times between arrivals by a
-//! clock that runs at the speed of the time of the day: each of the 48 half hours has a weight, the
-//! mean of which is 1, from a third gamma distribution over the half hours from 5:00 to 5:00. The
-//! first day begins at midnight.
+//! The logarithms of times between arrivals, in seconds, are gamma distributed; logarithms above 13
+//! are drawn again. The clock of these times runs at a speed that depends on the time of day: each
+//! of the 48 half hours has a weight, from a third gamma distribution over the half hours from 5:00
+//! to 5:00. The mean weight is 1. The first day begins at midnight.
 //!
 //! # Differences from the authors' program
 //!
-//! Times are not cut to whole seconds. What is left of a half hour is carried over exactly. Random
+//! Times are not cut to whole seconds. The rest of a half hour is carried over exactly. Random
 //! numbers are those of this simulator: source 0 for arrivals, 3 for run times, 21 for numbers of
 //! processors; of interactive jobs next to batch jobs these numbers plus 100.
 
@@ -121,13 +121,14 @@ struct Parameters {
     /// From the high end to the logarithm of the machine's size.
     below_machine: f64,
     first_stage_share: f64,
-    /// Of logarithms of run times: shape and scale.
+    /// The shapes and scales of the two distributions of logarithms of run times.
     run: [(f64, f64); 2],
-    /// The part of the first: the change with each processor, and that of none.
+    /// The share of the first of these distributions: its change with each processor, and its value
+    /// for no processors.
     first: (f64, f64),
-    /// Of logarithms of times between arrivals: shape and scale.
+    /// The shape and scale of the distribution of logarithms of times between arrivals.
     gap: (f64, f64),
-    /// Of the half hours in which jobs arrive: shape and scale.
+    /// The shape and scale of the distribution of the half hours in which jobs arrive.
     slots: (f64, f64),
 }
 
@@ -272,7 +273,7 @@ impl Lublin {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sizes {
     of: &'static Parameters,
-    /// Of the logarithms: where the first stage ends, and the second.
+    /// The logarithm of the size at which the first stage ends; `high` is that of the second stage.
     middle: f64,
     high: f64,
     most: u32,
@@ -314,7 +315,7 @@ impl Sizes {
         ((logarithm.exp2() + 0.5).floor() as u32).min(self.most)
     }
 
-    /// The probability that the logarithm is less.
+    /// The probability that the logarithm is less than this one.
     fn below(&self, logarithm: f64) -> f64 {
         let stage = |first: f64, last: f64| ((logarithm - first) / (last - first)).clamp(0.0, 1.0);
         let first = self.of.first_stage_share;
@@ -353,7 +354,8 @@ impl Sizes {
 #[derive(Clone, Copy, Debug)]
 pub struct RunTimes {
     gammas: [Gamma<f64>; 2],
-    /// Of each distribution the part up to the longest run time, and the mean of run times over it.
+    /// For each distribution: its mass up to the longest run time (`masses`), and the contribution
+    /// of that part to the mean run time (`means`).
     masses: [f64; 2],
     means: [f64; 2],
     of: &'static Parameters,
@@ -433,7 +435,7 @@ impl DailyCycle {
             }
         };
         let gap = logarithm.exp() * self.stretch / SLOT_SECONDS;
-        // Whole days first: the weights of one have the sum of its half hours.
+        // Whole days first: the weights of a day add up to its number of half hours.
         let days = (gap / SLOTS as f64).floor();
         self.slot += days as u64 * SLOTS as u64;
         self.passed += gap - days * SLOTS as f64;

@@ -35,7 +35,7 @@ use crate::wording::counted;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MixSource {
-    /// One that is built in, without the shapes of which a side is longer than this.
+    /// A built-in mix, without the shapes that have a side longer than this.
     BuiltIn(BuiltInMix, Option<u16>),
     /// A CSV file.
     File(PathBuf),
@@ -147,7 +147,8 @@ pub struct MixEntry {
     pub weight: f64,
 }
 
-/// Shapes of jobs with their weights; where it was read from is no part of its record.
+/// Shapes of jobs with their weights. The file that a mix was read from is not a part of its
+/// record.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Mix {
     /// The machine.
@@ -158,7 +159,7 @@ pub struct Mix {
     /// The shapes; none before they are read.
     #[serde(serialize_with = "slice")]
     pub entries: Arc<[MixEntry]>,
-    /// Those that the machine never gives, which were left out.
+    /// The shapes that the machine never gives, which were left out.
     #[serde(skip)]
     pub dropped: Arc<[MixEntry]>,
     /// Whether shapes that the machine never gives are left out, or an error.
@@ -181,8 +182,8 @@ impl Mix {
         }
     }
 
-    /// The mix with its shapes, of which those that are not legal are left out and counted, or an
-    /// error that lists them. A mix that has its shapes keeps them.
+    /// The mix with its shapes. Shapes that are not legal are left out and counted, or are an error
+    /// that lists them. A mix that has its shapes already keeps them.
     ///
     /// # Errors
     ///
@@ -285,7 +286,7 @@ pub enum MixError {
         mix: String,
         /// The number of these shapes.
         count: usize,
-        /// They, or the first of many.
+        /// These shapes, or the first of many.
         shapes: String,
     },
     /// Jobs that send messages or use I/O nodes are gangs.
@@ -387,8 +388,9 @@ const RFOLD_CHIPS: u32 = RFOLD_CUBES * RFOLD_CUBE.pow(3);
 
 /// The mix of RFold's simulator. The sizes are 1, 2 and the even numbers up to 4096 that have a
 /// shape. The place of a job's size in this list is exponential with a quarter of the list as the
-/// mean, rounded down, and within the list. A dimension is drawn, and of the shapes that have this
-/// size and dimension one, each equally likely. The order of sides makes no other shape.
+/// mean, rounded down, and within the list. Then a dimension is drawn, and one of the shapes with
+/// this size and dimension, each equally likely. Shapes that differ only in the order of sides are
+/// the same shape.
 fn rfold() -> Vec<MixEntry> {
     let shapes = rfold_shapes();
     let count = shapes.len() as f64;

@@ -1,8 +1,8 @@
-//! What jobs arrive, when, for how long, and what they ask for.
+//! The jobs of a workload: when they arrive, how long they run, and what they ask for.
 //!
 //! A workload is [synthetic](Synthetic), drawn from distributions, or a [log](Log). Its jobs run
-//! for a service time, and then one tick of virtual time is one microsecond, or until their
-//! messages are delivered, and then it is one cycle of the network ([`TimeUnit`]).
+//! for a service time, and one tick of virtual time is one microsecond; or they run until their
+//! messages are delivered, and one tick is one cycle of the network ([`TimeUnit`]).
 
 use meshalloc::{Request, Ticks};
 use serde::Serialize;
@@ -84,7 +84,7 @@ pub struct Job {
 /// The jobs of a workload, in order of arrival.
 pub type Jobs<'w> = Box<dyn Iterator<Item = Job> + 'w>;
 
-/// These are serialised as the text that options take.
+/// Serialises these types as the text that options take.
 macro_rules! serialized_as_text {
     ($($type:ty),*) => {
         $(impl Serialize for $type {
@@ -103,7 +103,8 @@ serialized_as_text!(
     CubeDistribution
 );
 
-/// As text, but for times that were read from a file: where they were read from does not matter.
+/// Serialised as text, except for times that were read from a file, since the file's name does not
+/// matter.
 impl Serialize for ServiceDistribution {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -156,7 +157,7 @@ impl Workload {
         }
     }
 
-    /// The option that names a file with gangs, if some of the jobs are.
+    /// The option that names a file with gangs, if some of the jobs are gangs.
     pub(crate) fn option_with_gangs(&self) -> Option<&'static str> {
         match self {
             Workload::Synthetic(Synthetic {
@@ -225,7 +226,7 @@ impl Workload {
         }
     }
 
-    /// How replications come about.
+    /// How replications are made.
     pub const fn sampling(&self) -> Sampling {
         match self {
             Workload::Synthetic(_) => Sampling::Independent,
@@ -278,7 +279,8 @@ impl Workload {
         }
     }
 
-    /// Whether jobs arrive as long as the run lasts: not of a log, nor if all arrive at once.
+    /// Whether jobs arrive as long as the run lasts. They do not if they come from a log, or if all
+    /// arrive at once.
     pub const fn is_endless(&self) -> bool {
         matches!(self, Workload::Synthetic(workload) if workload.arrivals.batch().is_none())
     }

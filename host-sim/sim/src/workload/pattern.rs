@@ -1,11 +1,11 @@
-//! Communication patterns: to whom each process of a job sends, and in which order.
+//! Communication patterns: the receivers of each process of a job, in order.
 //!
 //! A job of n processes has a *logical box*, the shape that its request names, dimension 0 fastest:
 //! process p of a 4 x 3 job is at (p mod 4, p div 4). Where the job has fewer processes than the
 //! box, the last places are empty. In one iteration each process goes through the *steps* of its
 //! pattern, in order; in a step it sends to one other process, or to none. There is no barrier
-//! between steps, nor between iterations: a process waits for nothing but its own injection channel
-//! (or, where sending blocks, for the delivery of its message).
+//! between steps, nor between iterations: a process waits only for its own injection channel (or,
+//! if sending blocks, for the delivery of its message).
 //!
 //! | pattern | step | process p sends to |
 //! |---|---|---|
@@ -168,7 +168,7 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// Those of a job with this request; root and random destinations derive from `draw`.
+    /// The steps of a job with this request. The root and random destinations derive from `draw`.
     pub fn new(pattern: Pattern, request: &Request, draw: u32) -> Self {
         let processes = request.processors.max(1);
         let extents = request.shape.extents();
@@ -216,8 +216,8 @@ impl Steps {
         }
     }
 
-    /// To whom process `p` sends in this step, from 0, of this iteration, from 0; `None`: to no
-    /// one. Constant time for a given number of dimensions.
+    /// The receiver of process `p` in this step of this iteration, both counted from 0; `None` if
+    /// it sends nothing. Constant time for a given number of dimensions.
     #[inline]
     pub fn destination(&self, p: u32, step: u32, iteration: u32) -> Option<u32> {
         let n = self.processes;
@@ -253,7 +253,7 @@ impl Steps {
     }
 
     /// The neighbour upwards (even) or downwards along dimension `direction / 2`, at this distance;
-    /// `None` where there is none, or a coordinate is no multiple of that distance.
+    /// `None` if there is no such neighbour, or a coordinate is not a multiple of that distance.
     fn neighbor(&self, p: u32, direction: u32, distance: u32) -> Option<u32> {
         let sides = &self.dimensions[..self.rank];
         let at = |(side, stride)| p / stride % side;

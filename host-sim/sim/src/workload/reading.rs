@@ -101,8 +101,9 @@ impl Log {
     }
 }
 
-/// Whether a log is CSV: its name says so, or it begins with the name of a column, or its columns
-/// have been given names, and its name does not say that it is in the Standard Workload Format.
+/// Whether a log is CSV. It is if its name says so. It also is if it begins with the name of a
+/// column, or its columns have been given names, unless its name says that it is in the Standard
+/// Workload Format.
 fn is_csv<R: Read>(file: &mut TextFile<'_, R>, has_names: bool) -> bool {
     let name = file.path().to_string_lossy().to_ascii_lowercase();
     if name.ends_with(".csv") || name.ends_with(".csv.gz") {
@@ -122,7 +123,7 @@ struct Reading {
     jobs: Vec<LogJob>,
     counts: LineCounts,
     lines: Lines,
-    /// The first line that says too little, and what it does not say.
+    /// The first line with a missing value, and the value that is missing.
     unusable: Option<(usize, String)>,
 }
 
@@ -155,7 +156,7 @@ impl Reading {
         text: &str,
         options: &LogOptions,
     ) -> Result<(), LogError> {
-        // Behind the jobs that are asked for, lines are counted and not looked at.
+        // After the jobs that are asked for, lines are counted but not read.
         if self.is_full(options) {
             self.counts.records += 1;
             self.counts.beyond_limit += 1;
@@ -233,7 +234,8 @@ impl Reading {
             ..
         } = self;
         if !jobs.is_sorted_by_key(|job| job.arrival) {
-            // Sorting takes half as much again, and does not report that there is not enough.
+            // Sorting takes half as much memory again, and does not report that there is not
+            // enough.
             let mut room: Vec<LogJob> = Vec::new();
             file.reserve(&mut room, jobs.len(), JOBS)?;
             drop(room);

@@ -1,5 +1,5 @@
-//! What the jobs of a synthetic workload ask for: parts of a grid by their side lengths, subcubes
-//! of a k-ary n-cube (dimensions and radices are drawn as side lengths are), a number of
+//! The requests of the jobs of a synthetic workload: parts of a grid by their side lengths,
+//! subcubes of a k-ary n-cube (dimensions and radices are drawn as side lengths are), a number of
 //! processors, or shapes with weights.
 
 use serde::{Serialize, Serializer};
@@ -21,7 +21,7 @@ use crate::error::{SettingError, out_of_range};
 pub enum Requests {
     /// A side for each dimension of a grid.
     Submeshes(Submeshes),
-    /// Of a cube, as Chuang and Wu draw them.
+    /// Subcubes of a cube, as Chuang and Wu draw them.
     Subcubes(Subcubes),
     /// A number of processors.
     Counts(Counts),
@@ -36,7 +36,8 @@ pub struct Submeshes {
     pub machine: Grid,
     /// How side lengths are distributed.
     pub distribution: SideDistribution,
-    /// Which sides may be drawn along each dimension of the machine; others are not used.
+    /// The sides that may be drawn along each dimension of the machine. Further entries are not
+    /// used.
     pub sides: [SideRange; DIMENSIONS_MAX],
 }
 
@@ -78,7 +79,7 @@ impl Submeshes {
 pub struct SideRanges(Vec<SideRange>);
 
 impl SideRanges {
-    /// Those of all dimensions, dimension 0 first; a single one if they are equal.
+    /// The ranges of all dimensions, dimension 0 first; a single range if they are equal.
     fn new(ranges: &[SideRange]) -> Self {
         let is_one = ranges.iter().all(|range| *range == ranges[0]);
         SideRanges(ranges[..if is_one { 1 } else { ranges.len() }].to_vec())
@@ -176,7 +177,7 @@ listed! { CubeDistribution, "distribution":
 }
 
 impl CubeDistribution {
-    /// Over the numbers `min..=max`, of which there is one at least.
+    /// The distribution over the numbers `min..=max`, of which there is at least one.
     fn over(self, min: u16, max: u16) -> SideSampler {
         let distribution = match self {
             CubeDistribution::Normal if min < max => SideDistribution::Normal {

@@ -78,7 +78,7 @@ impl ServiceDistribution {
     /// Every distribution by name.
     pub const FORMS: &'static [Form] = <Self as Written>::FORMS;
 
-    /// The mean, in seconds; 0 of a file that is not read yet.
+    /// The mean, in seconds; 0 for a file that is not read yet.
     pub fn mean_seconds(&self) -> f64 {
         match *self {
             ServiceDistribution::Exponential { mean_seconds } => mean_seconds,
@@ -115,7 +115,7 @@ impl ServiceDistribution {
         self.usable().map_err(bad)
     }
 
-    /// The same of a model that is for the machine; the error is what is expected.
+    /// The same for a model that fits the machine. The error says what is expected.
     fn usable(&self) -> Result<ServiceSampler, String> {
         let end = TimeUnit::Second.of(TIME_MAX);
         let bad = str::to_owned;

@@ -32,7 +32,7 @@ pub enum ShapeRule {
     /// One extent after the other is drawn, dimension 0 first, over all that leave room for all
     /// processors; the last is the least that holds them. One of [`ShapeRule::DRAWN`].
     Drawn(SideDistribution),
-    /// None: the job asks for a number, and the allocator tries its legal shapes.
+    /// No shape: the job asks for a number of processors, and the allocator tries its legal shapes.
     Chips,
 }
 
@@ -59,8 +59,7 @@ impl ShapeRule {
         SideDistribution::Exponential,
     ];
 
-    /// The rule for a machine where no rule is named: near-square in two dimensions, else
-    /// near-cubic.
+    /// The rule for a machine if no rule is named: near-square in two dimensions, else near-cubic.
     pub const fn of(machine: &Grid) -> ShapeRule {
         if machine.is_plane() {
             ShapeRule::NearSquare
@@ -155,8 +154,8 @@ pub fn power_of_two(processors: u32, sides: &[u16]) -> Option<Shape> {
 }
 
 /// The least extent along the shortest side of those that hold all processors, then the least along
-/// the next longer one, and so on: parts of a row, then whole rows. Of equal sides the higher
-/// dimension counts as the shorter. `None` when the sides do not hold that number.
+/// the next longer one, and so on: parts of a row, then whole rows. If sides are equal, the higher
+/// dimension counts as the shorter. `None` when the sides do not hold that number of processors.
 ///
 /// ```
 /// use meshalloc_sim::workload::shape::flat;
@@ -268,7 +267,7 @@ pub fn near_cubic(processors: u32, sides: &[u16]) -> Option<Shape> {
 struct Search<'s> {
     processors: u64,
     sides: &'s [u64],
-    /// Of the longest extent to the shortest.
+    /// The greatest ratio of the longest extent to the shortest.
     ratio_max: u64,
     /// In descending order; those chosen so far stand at the end.
     extents: [u64; DIMENSIONS_MAX],

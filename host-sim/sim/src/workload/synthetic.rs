@@ -1,6 +1,6 @@
-//! Synthetic workloads: jobs with requests and service times, or with messages, which come as a
-//! Poisson process, as another one or all at once. Requests and service times are independent but
-//! in a model of both.
+//! Synthetic workloads: jobs with requests and service times, or with messages. They come as a
+//! Poisson process, as another process, or all at once. Requests and service times are independent,
+//! except in a model of both.
 //!
 //! Each source of randomness (0 arrivals, 1 widths, 2 heights, 3 service, 4 numbers of dimensions,
 //! 5 radices, 6 to 19: sides along dimension 2 and on, 20: a number for each job that sends
@@ -9,9 +9,9 @@
 //! source number the stream. So a job's width does not depend on how many numbers its height took,
 //! and every strategy gets the same jobs from the same seed (common random numbers).
 //!
-//! The numbers are the same on every machine but for the last bit of a logarithm or an exponential
-//! function: about one draw in a thousand uses one, and a difference would have to survive rounding
-//! to ticks to be seen.
+//! The numbers are the same on every machine, except for the last bit of a logarithm or an
+//! exponential function. About one draw in a thousand uses such a function, and a difference would
+//! have to survive rounding to ticks to be seen.
 
 use std::iter;
 
@@ -30,16 +30,16 @@ use crate::wording::{Number, counted};
 /// A synthetic workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Synthetic {
-    /// What jobs ask for, of which machine.
+    /// The machine, and what jobs ask for.
     pub requests: Requests,
-    /// What they do.
+    /// What the jobs do.
     pub work: WorkDistribution,
-    /// When they arrive.
+    /// When the jobs arrive.
     pub arrivals: Arrivals,
     /// Which estimate of its run time a request carries.
     pub estimates: EstimateModel,
     /// Processors that the machine lacks ([`Description::absent`](meshalloc::Description::absent)):
-    /// a load is one of the others.
+    /// a load is a load of the other processors.
     #[serde(skip_serializing_if = "is_none")]
     pub absent: u32,
 }
@@ -121,12 +121,12 @@ impl Synthetic {
         model.classes().iter().map(of).collect()
     }
 
-    /// Reads the files that it is made of; `is_legal` says of each shape of a mix whether the
-    /// machine ever gives it.
+    /// Reads the files of the workload. `is_legal` says of each shape of a mix whether the machine
+    /// ever gives it.
     ///
     /// # Errors
     ///
-    /// When one cannot be used: the option that names it, and why.
+    /// When a file cannot be used: the option that names it, and why.
     pub fn read(
         &self,
         is_legal: impl Fn(&Request) -> bool,
@@ -216,7 +216,7 @@ impl Synthetic {
             return Ok(());
         };
         let unit = self.work.time_unit();
-        // Half of the time there is: single gaps are longer than the mean.
+        // Half of the available time, since single gaps are longer than the mean.
         let most = unit.of(TIME_MAX) / 2.0;
         if f64::from(jobs) <= most * rate {
             return Ok(());
@@ -267,7 +267,7 @@ impl Synthetic {
         self.check_estimates()?;
         let rate = self.arrival_rate()?;
         let own = self.arrivals.process().and_then(Process::rate);
-        // Each class is stretched as all of them are.
+        // Each class is stretched by the same factor as all classes together.
         let stretch = own.zip(rate).map_or(1.0, |(own, rate)| own / rate);
         let mut classes = (0..).zip(self.classes()).map(|(number, class)| {
             let source = |source| Stream::new(seed, replication, CLASS_SOURCES * number + source);
@@ -295,7 +295,7 @@ impl Synthetic {
         let mut arrivals = self.arrivals.source(rate, stretch, unit, stream(0));
         let mut clock = 0;
         let jobs = iter::repeat_with(move || {
-            // Without a source time stands still.
+            // Without a source, all jobs arrive at the same time.
             if let Some(next) = &mut arrivals {
                 clock = next(clock).min(TIME_MAX);
             }
@@ -321,7 +321,7 @@ impl Synthetic {
     }
 }
 
-/// How far apart the numbers of the sources of two classes of jobs are.
+/// The difference between the source numbers of two classes of jobs.
 const CLASS_SOURCES: u8 = 100;
 
 /// The jobs of two classes in order of arrival, those of the first before others at the same time.

@@ -89,7 +89,7 @@ impl<'p, R: Read> TextFile<'p, R> {
         TextFile { bytes_max, ..self }
     }
 
-    /// What errors call the file.
+    /// The name of the file in errors.
     pub(crate) const fn path(&self) -> &'p Path {
         self.path
     }
@@ -99,8 +99,8 @@ impl<'p, R: Read> TextFile<'p, R> {
         self.lines.begin()
     }
 
-    /// Whether something that is no gzip stands behind its gzip data, which was not read. Zeros may
-    /// stand there. Known behind the last line.
+    /// Whether other data, which was not read, follows the gzip data. Zeros may follow. This is
+    /// known after the last line.
     pub(crate) fn has_more(&self) -> bool {
         self.has_more.get()
     }
@@ -159,8 +159,8 @@ impl<'p, R: Read> TextFile<'p, R> {
         }
     }
 
-    /// Adds an item of the latest line to a list. An error when the list has as many items as a run
-    /// has jobs at most, or there is no memory for more.
+    /// Adds an item of the latest line to a list. An error when the list has as many items as the
+    /// maximum number of jobs, or there is no memory for more.
     pub(crate) fn push<T>(&self, list: &mut Vec<T>, item: T, what: &str) -> Result<(), LogError> {
         if list.len() >= JOBS_MAX as usize {
             let reason = format!("more than {JOBS_MAX} {what} (expected at most that)");
@@ -188,7 +188,7 @@ impl<'p, R: Read> TextFile<'p, R> {
     }
 }
 
-/// What there is to read in a cell.
+/// The message about a cell that does not have what was expected.
 pub(crate) fn bad(name: &str, cell: &str, expected: &str) -> String {
     format!("{name} is {}: expected {expected}", quoted(cell.as_bytes()))
 }

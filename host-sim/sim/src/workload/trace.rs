@@ -19,12 +19,11 @@
 //! A job with a shape asks for it, and for all processors in it unless `processors` says otherwise;
 //! a job without one is given a shape by the rule for its number of processors. `3x 4x4x4` is a
 //! *gang*: three slices of the shape, all at once or none; `processors` then is the number in all
-//! slices together. An empty cell is
-//! unknown; for all others the rule is that of a log in the
-//! [Standard Workload Format](super::swf), and so is that of rows which are left out. Jobs without
-//! an `id` are numbered by their rows, from 1. A blank line is none.
+//! slices together. An empty cell is unknown; all other cells follow the rule of a log in the
+//! [Standard Workload Format](super::swf), and so do the rows that are left out. Jobs without an
+//! `id` are numbered by their rows, from 1. A blank line is not a row.
 //!
-//! Submit times may be dates, all with a time zone or all without one; those without one are taken
+//! Submit times may be dates, all with a time zone or all without one. Dates without one are taken
 //! to be in UTC. The zero of such a log is the second of its earliest submit time, which is its
 //! [`unix_start_time`](super::LogHeader::unix_start_time).
 
@@ -35,15 +34,15 @@ use super::csv::{CsvFile, Row};
 use super::entry::Fields;
 use super::text_file::bad;
 
-/// Of each column its place in a row, if there is one.
+/// A file's columns: the place of each column in a row, if the file has that column.
 pub(super) struct Trace {
     places: [Option<usize>; Column::ALL.len()],
-    /// The columns that say of which run a job is, in a file of jobs that a run wrote.
+    /// The columns that say to which run a job belongs, in a file of jobs that a run wrote.
     run: [Option<usize>; 2],
 }
 
 impl Trace {
-    /// The columns of a file; an error when one is missing that is needed or named.
+    /// The columns of a file; an error when a column is missing that is required or was named.
     pub(super) fn new<R: Read>(csv: &CsvFile<'_, R>, columns: &Columns) -> Result<Self, String> {
         // Other traces have some of these names for other things.
         let is_written =

@@ -1,17 +1,17 @@
-//! What a word of a log means, in every format: Standard Workload Format, CSV as programs and
-//! libraries write it, and what Slurm prints.
+//! The meaning of a word of a log, in every format: the Standard Workload Format, CSV as programs
+//! and libraries write it, and the output of Slurm.
 
 use meshalloc::{Ticks, Tolerance};
 
 use super::{TIME_MAX, TimeUnit};
 
-/// What a word says.
+/// The value that a word stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Value<T> {
     Known(T),
-    /// Nothing: it is empty, or says that the value is missing.
+    /// No value: the word is empty, or says that the value is missing.
     Unknown,
-    /// That there is no limit, or a time that is not simulated.
+    /// No limit, or a time that is too long to be simulated.
     Unlimited,
 }
 
@@ -45,8 +45,8 @@ fn word_for<T>(word: &str) -> Option<Value<T>> {
 }
 
 /// A span of time in ticks: seconds, whole ones exactly and others to the nearest tick, or hours,
-/// minutes and seconds. Any negative number is unknown, and what is not simulated is unlimited.
-/// `None`: the word is no time.
+/// minutes and seconds. Any negative number is unknown, and a time too long to be simulated is
+/// unlimited. `None` if the word is not a time.
 pub(crate) fn span(word: &str) -> Option<Value<Ticks>> {
     let ticks = if let Ok(whole) = word.parse::<u64>() {
         whole.saturating_mul(TimeUnit::Second.ticks_each())
@@ -83,7 +83,7 @@ pub(super) fn tolerance(word: &str) -> Option<Tolerance> {
 /// What a priority is.
 pub(super) const PRIORITY: &str = "seconds of a head start, or D-HH:MM:SS";
 
-/// A head start in the queue in ticks: a [`span`], none if it is unknown. `None`: the word is no
+/// A head start in the queue in ticks: a [`span`], 0 if it is unknown. `None` if the word is not a
 /// time.
 pub(super) fn priority(word: &str) -> Option<Ticks> {
     Some(match span(word)? {
@@ -135,19 +135,18 @@ fn clock(word: &str) -> Option<f64> {
     is_clock.then(|| whole.iter().sum::<f64>() + fraction)
 }
 
-/// What times of a log are counted from.
+/// The zero from which times of a log are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Zero {
     /// A zero of the log.
     OfLog,
-    /// The beginning of 1970: they are dates with a time zone.
+    /// The beginning of 1970: the times are dates with a time zone.
     Epoch,
     /// The same, but dates have no time zone, and are taken to be in UTC.
     EpochOfClock,
 }
 
-/// A point of time in ticks, which is a [`span`] from a zero or a date. `None`: the word is
-/// neither.
+/// A point of time in ticks: a [`span`] from a zero, or a date. `None` if the word is neither.
 pub(super) fn time(word: &str) -> Option<(Zero, Value<Ticks>)> {
     if let Some(span) = span(word) {
         return Some((Zero::OfLog, span));
@@ -173,7 +172,7 @@ const fn date(_: &str) -> Option<(bool, i64)> {
     None
 }
 
-/// A whole number, also written with decimals that are 0. `None`: the word is none.
+/// A whole number, also written with decimals that are 0. `None` if the word is not such a number.
 pub(super) fn whole(word: &str) -> Option<Value<i64>> {
     if let Ok(number) = word.parse() {
         return Some(Value::Known(number));

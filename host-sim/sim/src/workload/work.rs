@@ -11,12 +11,12 @@ use crate::error::SettingError;
 use crate::io::IoJobs;
 use crate::network::Parameters;
 
-/// What one job has to do once it has its processors.
+/// The work of one job once it has its processors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// To run so long, in ticks.
+    /// To run for this time, in ticks.
     Service(Ticks),
-    /// To send messages; it leaves when all of them are delivered.
+    /// To send messages. The job leaves when all of them are delivered.
     Messages(Program),
     /// To communicate and do I/O; all jobs of a workload do so in the same way.
     Io {
@@ -52,7 +52,7 @@ pub struct Program {
 /// What the jobs of a workload do.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum WorkDistribution {
-    /// They run for a time that is drawn, whatever else runs.
+    /// They run for a time that is drawn, whatever other jobs run.
     Service(ServiceDistribution),
     /// They send messages, which meet those of other jobs.
     Messages(Messages),
@@ -111,8 +111,8 @@ pub struct Messages {
     pub per_pair: u32,
     /// How often each process goes through the steps of its pattern; at least 1.
     pub iterations: u32,
-    /// Whether a process sends a message only when its previous one is delivered. Otherwise it does
-    /// so as soon as that one has left its injection channel.
+    /// Whether a process sends a message only when its previous one is delivered. Otherwise it
+    /// sends the next message as soon as the previous one has left its injection channel.
     pub blocking: bool,
     /// Flits of a message, and the routing delay.
     pub network: Parameters,

@@ -21,7 +21,8 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 const SEEDS: u64 = 300;
 const SHARES: RangeInclusive<f64> = 0.93..=0.985;
-/// Of metrics that spread evenly, over this number of intervals: 95 % and 2.9 standard errors.
+/// The shares for metrics that spread evenly: 95 % and 2.9 standard errors, over [`DRAWS`]
+/// intervals.
 const EVEN_SHARES: RangeInclusive<f64> = 0.94..=0.96;
 const DRAWS: u32 = 4_000;
 /// The mean width as a multiple of Student's.

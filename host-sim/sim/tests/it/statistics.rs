@@ -150,7 +150,7 @@ fn paired_ratio_profits_from_pairs() {
     let (ends, inverse) = (ratio(&a, &b).ci95.unwrap(), ratio(&b, &a).ci95.unwrap());
     assert!((ends.low * inverse.high - 1.0).abs() < 1e-12);
     assert!((ends.high * inverse.low - 1.0).abs() < 1e-12);
-    // Of values that spread evenly it is Student's: residuals 5 - 11/2, 10 - 18/2, 15 - 31/2.
+    // If values spread evenly, the interval is Student's: residuals 5 - 11/2, 10 - 18/2, 15 - 31/2.
     let even = independent(&a, &b, Spread::Even).unwrap();
     let arm = 4.302_65 * (1.5_f64 / 2.0 / 3.0).sqrt() / 20.0;
     assert_eq!(even.mean, 0.5);

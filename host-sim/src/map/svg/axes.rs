@@ -1,5 +1,5 @@
-//! Borders of planes, and what stands beside them: columns and rows of a single plane, coordinates
-//! in each dimension where there are several.
+//! Borders of planes, and the numbers beside them: columns and rows of a single plane, or
+//! coordinates in each dimension if there are several planes.
 
 use std::ops::Range;
 

@@ -16,7 +16,7 @@ use meshalloc_sim::network::Link;
 /// The part of a cell that the bars of all dimensions along one axis take together.
 const BARS: f64 = 0.5;
 
-/// What of a cell is left of its middle, where no bar is, and right of it.
+/// The parts of a cell at the left and at the right of the bars in its middle.
 const FREE: f64 = 0.5 - BARS / 2.0;
 
 const PROCESSOR: RGBColor = RGBColor(150, 150, 150);

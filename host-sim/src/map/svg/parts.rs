@@ -149,7 +149,7 @@ impl Parts<'_> {
 
     /// Colours the gaps to the next planes of a machine of cubes, with their outlines.
     fn gaps(&self, area: &Area<'_>, place: &Place, plane: &Rect) -> Drawn {
-        // Over the borders of the planes.
+        // The gap is drawn over the borders of the planes, too.
         let over = units(THIN);
         let at = |within: &Rect, x: usize, y: usize| place.at(within, x as f64, y as f64);
         let corner = (plane.x.end, plane.y.end);
@@ -245,7 +245,7 @@ impl Parts<'_> {
     }
 
     /// Lines between different owners within a plane, each as long as possible. A job that goes on
-    /// beyond the border has none there.
+    /// beyond the border has no line there.
     fn outlines(&self, area: &Area<'_>, place: &Place, plane: &Rect) -> Drawn {
         let owner =
             |x: usize, y: usize| self.owners.get(x, y).filter(|&owner| owner != Owner::Free);

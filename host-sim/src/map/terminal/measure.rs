@@ -1,5 +1,5 @@
-//! How many processors a character stands for, where there are gaps, and what stands beside a map
-//! on a terminal.
+//! The number of processors that a character stands for, the gaps, and the numbers beside a map on
+//! a terminal.
 
 use std::ops::Range;
 
@@ -23,7 +23,7 @@ pub(super) struct Measure {
     stretches: usize,
 }
 
-/// A line of a map, without what stands left of it.
+/// A line of a map, without the part at its left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum MapLine {
     Row(Row),
@@ -193,7 +193,7 @@ impl Measure {
         lines
     }
 
-    /// What stands left of a line, the frame included.
+    /// The part at the left of a line, including the frame.
     pub(super) fn line_begin(&self, line: &MapLine) -> String {
         let before = self.left - 1;
         let number = match line {
@@ -237,7 +237,7 @@ impl Measure {
         };
         if let Some(begin) = begin {
             let numbers = (0..columns.len()).step_by(COLUMNS_EACH);
-            // One near the end would stand out of the frame.
+            // A number near the end would reach out of the frame.
             let numbers = numbers.filter(|column| column + 4 <= columns.len().max(4));
             let numbers = numbers.map(|column| (column, column * self.scale));
             return vec![self.line(begin, numbers)];

@@ -10,10 +10,10 @@ use meshalloc_firmware::journal::{Journal, JournalError, Recovered, Replayed};
 use super::*;
 use crate::serve::Shared;
 
-/// What a disk writes at once.
+/// The bytes that a disk writes at once.
 const SECTOR: usize = 512;
 
-/// A disk in memory, which has the bytes that were synced; of the others a crash keeps any sectors.
+/// A disk in memory. A crash keeps the bytes that were synced, and any sectors of the other bytes.
 #[derive(Default)]
 struct Memory {
     synced: BTreeMap<u64, [u8; SECTOR]>,

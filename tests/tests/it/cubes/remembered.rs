@@ -45,7 +45,7 @@ fn assert_granted(answer: &Answer) {
     assert_eq!(answer.state, Some(JobState::Running { processors: 4 }));
 }
 
-/// Of a 4-ary 2-cube two rings side by side are free: a plane of 4 x 2 fits in one orientation
+/// Two rings side by side of a 4-ary 2-cube are free: a plane of 4 x 2 fits in one orientation
 /// only.
 #[test]
 fn a_request_that_fails_as_it_is_fits_turned() {
@@ -78,8 +78,8 @@ fn what_makes_room_is_seen_at_once() {
         let mut memory = HeapMemory::new(cube, 4);
         let configuration = configuration(cube, kind);
         let mut controller = Controller::new(memory.memory(), configuration).unwrap();
-        // Two rings are held. Of the other two the processors of one colour of a checkerboard are
-        // faulty, so no two that are free are neighbours.
+        // Two rings are held. In the other two rings the processors of one colour of a checkerboard
+        // are faulty, so no two free processors are neighbours.
         let checkerboard = |controller: &mut Controller<'_>| {
             for job in 0..2 {
                 assert_granted(&submit(controller, job, ring()));

@@ -26,12 +26,12 @@ pub(super) fn start_clock(mut systick: SYST) {
 
 /// Milliseconds since the reset.
 pub(crate) fn now_ms() -> u64 {
-    // Two words cannot be read at once without keeping the interrupt out.
+    // Interrupts are masked, because two words cannot be read at once.
     interrupt::free(|cs| NOW_MS.borrow(cs).get())
 }
 
-/// Makes up for interrupts that were lost while the core stood still: `cycles` have gone by since
-/// the time `began`.
+/// Corrects the clock for interrupts that were lost while the core stood still: `cycles` have
+/// passed since the time `began`.
 #[cfg(all(feature = "journal", not(feature = "qemu")))]
 pub(super) fn catch_up(began: u64, cycles: u32) {
     let elapsed = u64::from(cycles / (SYSTICK_HZ / 1_000));
@@ -49,7 +49,7 @@ pub(crate) fn ticks() -> u64 {
         let mut left = SYST::get_current();
         let mut now = NOW_MS.borrow(cs).get();
         if SCB::is_pendst_pending() {
-            // It has begun again, and the interrupt is still to come.
+            // SysTick has begun again, and its interrupt is still to come.
             left = SYST::get_current();
             now += 1;
         }

@@ -1,8 +1,8 @@
 //! The journal's area in an emulator whose flash cannot be written: a file on the host, through
 //! semihosting.
 //!
-//! It is [`FILE`] in the folder in which QEMU was started, and is made if it does not exist. It has
-//! the bytes that the sectors of a board would have.
+//! The file is [`FILE`] in the folder in which QEMU was started, and is made if it does not exist.
+//! It has the bytes that the sectors of a board would have.
 
 use core::ffi::CStr;
 use core::ops::Range;
@@ -88,8 +88,8 @@ impl NorFlash for Area {
         self.fill(from as usize..to as usize).map_err(other)
     }
 
-    /// Unit by unit, so that a QEMU that is killed leaves what a cut of the power would. Bits only
-    /// become 0.
+    /// Writes unit by unit, so that a QEMU that is killed leaves the same bytes as a cut of the
+    /// power. Bits only become 0.
     fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), NorFlashErrorKind> {
         check_write(self, offset, bytes.len())?;
         let (units, _) = bytes.as_chunks::<UNIT>();

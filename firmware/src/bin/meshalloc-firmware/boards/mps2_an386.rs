@@ -110,7 +110,7 @@ impl Uart for Cmsdk {
         let state = uart::STATE.read();
         Status {
             is_received: state & uart::RX_FULL != 0,
-            // It does not look at the stop bit.
+            // This UART does not check the stop bit.
             is_misframed: false,
             is_overrun: state & uart::RX_OVERRUN != 0,
         }
@@ -121,7 +121,7 @@ impl Uart for Cmsdk {
     }
 
     fn take(&mut self) -> u8 {
-        // Before the byte is taken: the next one sets it again.
+        // The interrupt is cleared before the byte is taken, since the next byte sets it again.
         uart::INT.write(uart::RX);
         uart::STATE.write(uart::RX_OVERRUN);
         uart::DATA.read() as u8
@@ -132,14 +132,15 @@ impl Uart for Cmsdk {
         uart::DATA.write(byte.into());
     }
 
-    /// The interrupt is always on. It comes when the buffer becomes free, not while it is.
+    /// The interrupt is always on. It comes when the buffer becomes free, not while the buffer is
+    /// free.
     fn set_interrupt_on_room(&mut self, is_on: bool) {
         if !is_on {
             uart::INT.write(uart::TX);
         }
     }
 
-    /// The last byte may still be in the shift register, of which the UART shows nothing:
+    /// The last byte may still be in the shift register, which the UART does not show:
     /// [`Cmsdk::set_baud`] waits for it.
     fn has_sent_all(&mut self) -> bool {
         self.has_room()

@@ -1,8 +1,8 @@
 //! NUCLEO-F446RE: STM32F446RE, 180 MHz.
 //!
-//! With the feature `qemu` the image runs on QEMU's netduinoplus2 (an STM32F405): it leaves the PLL
-//! alone, which QEMU does not have, tells the clock how fast QEMU's SysTick runs, and keeps how
-//! long commands take (`instructions.rs`).
+//! With the feature `qemu` the image runs on QEMU's netduinoplus2 (an STM32F405): it does not use
+//! the PLL, which QEMU does not have; it sets the clock to the speed of QEMU's SysTick; and it
+//! stores how long commands take (`instructions.rs`).
 
 pub(super) use super::nucleo64::Usart;
 pub(crate) use super::nucleo64::start;
@@ -18,7 +18,7 @@ pub(super) const CLOCKS: Clocks = Clocks {
     wait_states: 5,
 };
 
-/// How fast SysTick counts: with the core's clock, but QEMU's machine always at this one.
+/// The rate of SysTick: the core's clock. QEMU's machine always has this rate.
 pub(super) const SYSTICK_HZ: u32 = if cfg!(feature = "qemu") {
     168_000_000
 } else {

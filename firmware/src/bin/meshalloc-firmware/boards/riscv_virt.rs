@@ -2,7 +2,7 @@
 //!
 //! - **Line**: a 16550 UART (National Semiconductor, data sheet PC16550D), through the PLIC.
 //! - **Clock**: `mtime` of the CLINT, 10 MHz; its interrupt ends a sleep every millisecond.
-//! - **LED, watchdog**: the machine has none. A program that hangs stays so.
+//! - **LED, watchdog**: the machine has none. A program that hangs is not reset.
 //! - **Journal**: a file on the host, written in units of 32 bytes, as the flash of an STM32H7 is.
 #![expect(unsafe_code, reason = "registers and interrupts")]
 
@@ -101,8 +101,8 @@ static LINE: Line<Ns16550> = Line::new();
 pub(crate) struct Ns16550;
 
 impl Uart for Ns16550 {
-    /// Reading clears the errors, so one that comes before the next look at the room is not seen.
-    /// The frame's CRC tells.
+    /// Reading clears the errors, so an error that comes before the next look at the room is not
+    /// seen. The frame's CRC detects it.
     fn status(&mut self) -> Status {
         let status = uart::LSR.read();
         Status {
@@ -161,8 +161,8 @@ pub(crate) fn start() -> Virt {
     plic::PRIORITY.write(1);
     plic::ENABLE.write(1 << plic::UART);
     plic::THRESHOLD.write(0);
-    // Last: a byte that came before the start is an interrupt now, which QEMU's PLIC would not
-    // pass on when it is enabled later.
+    // This comes last: a byte that came before the start causes an interrupt now, and QEMU's PLIC
+    // would not pass it on if it were enabled later.
     Ns16550.set_interrupt_on_room(false);
     // SAFETY: no critical section masks these interrupts alone. What their handlers use is in
     // place.
@@ -218,7 +218,8 @@ pub(crate) fn now_ms() -> u64 {
     time() / clint::EACH_MS
 }
 
-/// The time in ticks. The high word is read twice, as the low one may overflow between the two.
+/// The time in ticks. The high word is read twice, as the low word may overflow between the two
+/// reads.
 fn time() -> u64 {
     let [low, high] = clint::TIME;
     loop {
@@ -252,7 +253,7 @@ fn on_external() {
     plic::CLAIM.write(claimed);
 }
 
-/// QEMU has its log as soon as it is written.
+/// QEMU has the log as soon as it is written, so there is no wait.
 pub(crate) fn wait_for_debugger() {}
 
 /// Resets the machine.

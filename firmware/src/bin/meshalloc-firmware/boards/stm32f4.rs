@@ -3,7 +3,7 @@
 //! - **Clock**: the PLL (`pll.rs`). With the feature `qemu` the chip is left as it is after a
 //!   reset.
 //! - **Watchdog**: the independent one, which runs from before the clock is raised.
-//! - **Noise**: that of the temperature sensor, in QEMU the host's random numbers.
+//! - **Noise**: the noise of the temperature sensor; in QEMU the host's random numbers.
 //! - **Journal** (feature `journal`): the sectors 1 to 3 of the flash (`flash.rs`). Erasing a
 //!   sector stops the processor for up to 0.8 s, once in a few hundred commands. In QEMU it is a
 //!   file of the host.
@@ -35,7 +35,7 @@ use flash as area;
 /// The speeds of a chip whose board feeds it a clock of 8 MHz.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clocks {
-    /// Of the core, the AHB and SysTick, in MHz: 96 to 180.
+    /// The clock of the core, the AHB and SysTick, in MHz: 96 to 180.
     pub(super) core_mhz: u32,
     /// Core clocks in one of the bus APB1, where the USART is: 2 or 4.
     pub(super) apb1_divisor: u32,
@@ -160,9 +160,9 @@ impl<L: OutputPin> Board for Stm32F4<L> {
     }
 }
 
-/// The noise in the lowest bits of samples of the temperature sensor. The registers are used as
-/// they are, since a driver takes more flash than all the rest here. The converter has its clock
-/// for 16 MHz of the chip; it is off again after this.
+/// The noise in the lowest bits of samples of the temperature sensor. The registers are used
+/// without a driver, since a driver takes more flash than the rest of this module. The converter
+/// has its clock for 16 MHz of the chip; it is off again after this.
 #[cfg(not(feature = "qemu"))]
 #[expect(unsafe_code, reason = "a channel's number is written as bits")]
 fn noise(converter: &pac::ADC1, common: &pac::ADC_COMMON, rcc: &mut Rcc) -> u64 {
@@ -172,7 +172,8 @@ fn noise(converter: &pac::ADC1, common: &pac::ADC_COMMON, rcc: &mut Rcc) -> u64 
     const SAMPLES: usize = 256;
     /// The sensor's channel.
     const TEMPERATURE: u32 = 18;
-    /// How often the end of a conversion is looked for: several times as long as one takes.
+    /// How often the end of a conversion is checked. This takes several times as long as a
+    /// conversion.
     const LOOKS: usize = 1000;
 
     pac::ADC1::enable(rcc);

@@ -79,7 +79,7 @@ fn the_order_in_which_runs_end_does_not_matter() {
     }
 }
 
-/// Of several experiments the first that fails counts, also if it does so last.
+/// If several experiments fail, the first of them in order counts, even if it fails last.
 #[test]
 fn the_first_failure_in_order_counts() {
     let experiment = experiment(0.3, Replications::Fixed(2));

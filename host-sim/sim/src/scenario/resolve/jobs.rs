@@ -18,7 +18,7 @@ pub const SERVICE_MEAN_DEFAULT: f64 = 10.0;
 pub const LOAD_DEFAULT: f64 = 0.4;
 /// The jobs of a scenario on a cube that names neither a load nor a traffic ratio: Chuang and Wu's.
 pub const BATCH_DEFAULT: u32 = 100;
-/// How long these jobs run, in seconds: one of Chuang and Wu's two distributions.
+/// The run times of these jobs, in seconds: one of Chuang and Wu's two distributions.
 pub const BATCH_SERVICE_DEFAULT: ServiceDistribution = ServiceDistribution::Uniform {
     lo_seconds: 5.0,
     hi_seconds: 10.0,

@@ -19,7 +19,8 @@ impl Scenario {
         self.first_of(&OF_MACHINE).is_some()
     }
 
-    /// The description of the machine, if it has one; an error when its file has none.
+    /// The description of the machine, if it has one; an error when the machine's file has no
+    /// description.
     pub fn description(&self) -> Result<Option<Described>, SettingError> {
         let Some(source) = &self.machine else {
             return Ok(None);
@@ -28,12 +29,12 @@ impl Scenario {
         read.map_err(|error| SettingError::unquoted(&["machine"], &error))
     }
 
-    /// The machine that is named, or else the default; `description` is that of
+    /// The machine that is named, or else the default; `description` comes from
     /// [`Scenario::description`].
     ///
     /// # Errors
     ///
-    /// When there is none of these sides.
+    /// When there is no machine with these sides.
     pub fn grid(&self, description: Option<&Described>) -> Result<Grid, SettingError> {
         if let Some(description) = description {
             return Ok(*description.description.grid());
@@ -51,7 +52,8 @@ impl Scenario {
         grid.map_err(|error| SettingError::new(&[key], format!("`{key}` {sides}: {error}")))
     }
 
-    /// Names this machine in its usual way: a mesh that wraps nowhere or everywhere by its sides.
+    /// Names this machine in its usual way. A mesh that wraps nowhere or everywhere is named by its
+    /// sides.
     pub(super) fn name_machine(&mut self, machine: Grid) {
         if self.is_described() {
             return;
@@ -72,7 +74,8 @@ impl Scenario {
         source.is_some_and(|source| !matches!(source, MachineSource::Grid(_)))
     }
 
-    /// Whether the settings of jobs are those of the machine: jobs on a cube have their own.
+    /// Checks that the settings of jobs go with the machine: jobs on a cube have their own
+    /// settings.
     pub(super) fn check_cube(&self, machine: Grid) -> Result<(), SettingError> {
         let (wrong, expected): (&[_], _) = if machine.is_written_high_first() {
             let of_others = &["side-lengths", "side-range", "processors", "mix", "model"];
@@ -164,7 +167,7 @@ fn check_serves(
     };
     let wrong = match strategy.serves() {
         serves if !serves.includes(&grid) => format!("serves {serves}, not {machine}"),
-        // It serves the grid, so its slices are wrong.
+        // The strategy serves the grid, so the reason is the alignment of its slices.
         _ => format!("does not align its slices, which {machine}, requires"),
     };
     let reason = format!("`strategy` {strategy} {wrong} (expected one of {suitable})");

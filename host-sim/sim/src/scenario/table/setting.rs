@@ -9,7 +9,7 @@ use crate::names;
 use crate::scenario::place::Place;
 use crate::wording::Number;
 
-/// What the values of a setting look like.
+/// The form of a setting's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// A text, such as `16x22`.
@@ -34,11 +34,11 @@ pub struct Setting {
     /// Its name in results (JSON and CSV) and in programs: words with underscores.
     pub name: &'static str,
     pub(super) help: &'static [&'static str],
-    /// What stands for its value in help texts.
+    /// The word for its value in help texts.
     pub value_name: &'static str,
     /// The group of settings to which it belongs.
     pub heading: &'static str,
-    /// What its values look like.
+    /// The form of its values.
     pub form: Form,
     pub(super) not: &'static [&'static str],
     pub(in crate::scenario) needs: &'static [&'static [&'static str]],
@@ -58,18 +58,18 @@ impl Setting {
         lines.join(" ")
     }
 
-    /// Whether both cannot be given.
+    /// Whether the two settings cannot be given together.
     pub fn contradicts(&self, other: &Setting) -> bool {
         self.not.contains(&other.key) || other.not.contains(&self.key)
     }
 
-    /// The value if a time of the workload's clock has a unit in it.
+    /// The value, if it is a time of the workload's clock and has a unit.
     pub(super) fn unit_in<'v>(&self, value: &'v OsStr) -> Option<&'v str> {
         let text = value.to_str().filter(|text| names::has_unit(text));
         text.filter(|_| OF_THE_CLOCK.contains(&self.key))
     }
 
-    /// Whether it takes this value; an error says what was expected.
+    /// Checks that the setting takes this value. The error says what was expected.
     pub fn check(&self, value: &OsStr) -> Result<(), String> {
         (self.read)(&mut Scenario::default(), value)
     }
@@ -87,7 +87,7 @@ impl Setting {
     ///
     /// # Errors
     ///
-    /// What was expected, when there is a value that it does not take.
+    /// What was expected, when there is a value that the setting does not take.
     pub fn values(&self, text: &OsStr) -> Result<Vec<OsString>, String> {
         let may_be_file = matches!(self.form, Form::File | Form::NameOrFile);
         let whole = self.one_or_range(text);
@@ -196,7 +196,7 @@ pub struct Entry {
     pub place: Place,
 }
 
-/// The message about a key that is none of those that are known.
+/// The message about an unknown key.
 pub(in crate::scenario) fn unknown_key(
     key: &str,
     known: impl Iterator<Item = &'static str>,

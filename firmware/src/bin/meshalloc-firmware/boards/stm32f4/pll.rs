@@ -1,8 +1,8 @@
-//! The chip's full speed: from the PLL, out of the board's 8 MHz or, where there are none, of the
-//! internal 16 MHz.
+//! The chip's full speed: from the PLL, driven by the board's 8 MHz or, if these are missing, by
+//! the internal 16 MHz.
 //!
-//! The registers are used as they are: `stm32f4xx-hal` searches for the divisors at run time, which
-//! takes 1.2 KB of flash, and waits without end for an external clock that is missing.
+//! The registers are used without a driver: `stm32f4xx-hal` searches for the divisors at run time,
+//! which takes 1.2 KB of flash, and waits without end for an external clock that is missing.
 //!
 //! ```text
 //!   8 MHz / 4 ──┐                                              ┌──▶ core, AHB, SysTick
@@ -29,7 +29,7 @@ const _: () = assert!(
     "core_mhz: expected 96 to 180; the PLL's oscillator runs at twice the rate"
 );
 
-/// How often the external clock is looked for: about 0.1 s at 16 MHz.
+/// How often the external clock is checked: for about 0.1 s at 16 MHz.
 const LOOKS: u32 = 200_000;
 
 /// Level 3, a reset below 2.7 V, as the option bytes have it (reference manual, section 3.6.1); 3
@@ -54,8 +54,8 @@ pub(super) fn start(rcc: &rcc::RegisterBlock, power: &PWR, flash: &FLASH) {
         .modify(|_, w| w.hsebyp().set_bit().hseon().set_bit());
     let is_external = (0..LOOKS).any(|_| rcc.cr().read().hserdy().bit_is_set());
     if is_external {
-        // Otherwise the PLL would go on at some rate if the clock stopped, and the line would
-        // understand nothing.
+        // Otherwise the PLL would go on at some rate if the clock stopped, and the line would not
+        // work.
         rcc.cr().modify(|_, w| w.csson().set_bit());
     } else {
         rcc.cr().modify(|_, w| w.hseon().clear_bit());
