@@ -10,15 +10,9 @@ use crate::slices::Slices;
 use crate::tolerance::Tolerance;
 use crate::wire::wire;
 
-#[cfg(all(
-    feature = "serde",
-    any(feature = "gangs", feature = "priorities", feature = "tolerance")
-))]
+#[cfg(all(feature = "serde", feature = "request-options"))]
 mod sent;
-#[cfg(all(
-    feature = "serde",
-    any(feature = "gangs", feature = "priorities", feature = "tolerance")
-))]
+#[cfg(all(feature = "serde", feature = "request-options"))]
 use sent::Sent;
 
 /// A point in time or a duration, in ticks. The caller chooses the length of a tick: the simulator
@@ -95,10 +89,7 @@ wire! {
     /// for several slices of this shape and number.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[cfg_attr(
-        all(
-            feature = "serde",
-            any(feature = "gangs", feature = "priorities", feature = "tolerance")
-        ),
+        all(feature = "serde", feature = "request-options"),
         serde(into = "Sent", from = "Sent")
     )]
     pub struct Request {
@@ -110,32 +101,14 @@ wire! {
         /// How the request may be served.
         pub flags: Flags,
         /// How many slices the request asks for, all or none; [`Slices::ONE`] unless it is a gang.
-        #[cfg_attr(
-            all(
-                feature = "serde",
-                not(any(feature = "gangs", feature = "priorities", feature = "tolerance"))
-            ),
-            serde(skip)
-        )]
+        #[cfg_attr(all(feature = "serde", not(feature = "request-options")), serde(skip))]
         pub slices: Slices,
         /// How urgent the job is; [`Class::DEFAULT`] unless it has a priority or is preemptible.
-        #[cfg_attr(
-            all(
-                feature = "serde",
-                not(any(feature = "gangs", feature = "priorities", feature = "tolerance"))
-            ),
-            serde(skip)
-        )]
+        #[cfg_attr(all(feature = "serde", not(feature = "request-options")), serde(skip))]
         pub class: Class,
         /// How many faulty processors each of its slices may have; [`Tolerance::NONE`] unless it
         /// tolerates some.
-        #[cfg_attr(
-            all(
-                feature = "serde",
-                not(any(feature = "gangs", feature = "priorities", feature = "tolerance"))
-            ),
-            serde(skip)
-        )]
+        #[cfg_attr(all(feature = "serde", not(feature = "request-options")), serde(skip))]
         pub tolerance: Tolerance,
         /// The estimated time for which the job will hold its processors, in ticks. A job without
         /// an estimate counts as one that never ends. A job that runs longer than its estimate

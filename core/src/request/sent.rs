@@ -33,7 +33,7 @@ enum Estimate {
     Unknown,
     Known(NonZeroU64),
     OfGang(Further, Option<NonZeroU64>),
-    #[cfg(any(feature = "priorities", feature = "tolerance"))]
+    #[cfg(feature = "priorities")]
     OfClass(Option<Further>, Option<NonZeroU64>, SentClass),
     #[cfg(feature = "tolerance")]
     Tolerant(
@@ -73,13 +73,11 @@ const fn slices(_further: Option<Further>) -> Slices {
     Slices::ONE
 }
 
-/// A class that is not the default, with its priority; none in a build without priorities.
-#[cfg(any(feature = "priorities", feature = "tolerance"))]
+/// A class that is not the default, with its priority.
+#[cfg(feature = "priorities")]
 #[derive(Clone, Copy, Serialize, Deserialize)]
 enum SentClass {
-    #[cfg(feature = "priorities")]
     NotPreemptible(NonZeroU64),
-    #[cfg(feature = "priorities")]
     Preemptible(Ticks),
 }
 
@@ -103,17 +101,6 @@ impl SentClass {
     }
 }
 
-#[cfg(all(feature = "tolerance", not(feature = "priorities")))]
-impl SentClass {
-    const fn of(_class: Class) -> Option<SentClass> {
-        None
-    }
-
-    const fn class(self) -> Class {
-        match self {}
-    }
-}
-
 impl Serialize for Estimate {
     /// The first two as an option.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -124,7 +111,7 @@ impl Serialize for Estimate {
                 let both = &(further, ticks);
                 serializer.serialize_newtype_variant("Estimate", 2, "OfGang", both)
             }
-            #[cfg(any(feature = "priorities", feature = "tolerance"))]
+            #[cfg(feature = "priorities")]
             Estimate::OfClass(further, ticks, class) => {
                 let all = &(further, ticks, class);
                 serializer.serialize_newtype_variant("Estimate", 3, "OfClass", all)
@@ -141,13 +128,13 @@ impl Serialize for Estimate {
 impl Estimate {
     fn of(request: &Request) -> Estimate {
         let further = further(request.slices);
-        #[cfg(any(feature = "priorities", feature = "tolerance"))]
+        #[cfg(feature = "priorities")]
         let class = SentClass::of(request.class);
         #[cfg(feature = "tolerance")]
         if let Some(tolerance) = NonZeroU8::new(request.tolerance.get()) {
             return Estimate::Tolerant(further, request.estimate, class, tolerance);
         }
-        #[cfg(any(feature = "priorities", feature = "tolerance"))]
+        #[cfg(feature = "priorities")]
         if let Some(class) = class {
             return Estimate::OfClass(further, request.estimate, class);
         }
@@ -177,7 +164,7 @@ impl From<Sent> for Request {
             Estimate::Unknown => (None, None, class, tolerance),
             Estimate::Known(ticks) => (None, Some(ticks), class, tolerance),
             Estimate::OfGang(further, ticks) => (Some(further), ticks, class, tolerance),
-            #[cfg(any(feature = "priorities", feature = "tolerance"))]
+            #[cfg(feature = "priorities")]
             Estimate::OfClass(further, ticks, class) => (further, ticks, class.class(), tolerance),
             #[cfg(feature = "tolerance")]
             Estimate::Tolerant(further, ticks, sent, faulty) => {
