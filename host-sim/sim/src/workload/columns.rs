@@ -84,20 +84,13 @@ impl Written for Columns {
 }
 
 static COLUMNS: [Param; Column::ALL.len()] = {
-    let [a, b, c, d, e, f, g, h, i, j, k] = Column::ALL;
-    [
-        column(a),
-        column(b),
-        column(c),
-        column(d),
-        column(e),
-        column(f),
-        column(g),
-        column(h),
-        column(i),
-        column(j),
-        column(k),
-    ]
+    let mut columns = [const { column(Column::Submit) }; Column::ALL.len()];
+    let mut at = 0;
+    while at < columns.len() {
+        columns[at] = column(Column::ALL[at]);
+        at += 1;
+    }
+    columns
 };
 
 written!(Columns);
