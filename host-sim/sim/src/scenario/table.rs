@@ -336,9 +336,9 @@ settings! {
     /// A log, plain or .gz; - reads standard input. All of it is measured. Requires a machine. It
     /// is in the Standard Workload Format, or CSV whose header has the columns submit, run, and
     /// shape (such as 4x4x8, or 3x 4x4x8 for three slices at once) or processors, and optionally
-    /// estimate, rings, priority (a head start in the queue), preemptible (1 or 0), id, user, group;
-    /// times are in seconds or D-HH:MM:SS, submit times also dates. What -o jobs.csv and -o FILE.swf
-    /// write is a log, too
+    /// estimate, rings, priority (a head start in the queue), preemptible (1 or 0), id, user,
+    /// group; times are in seconds or D-HH:MM:SS, submit times also dates. What -o jobs.csv and -o
+    /// FILE.swf write is a log, too
     log: file PathBuf = "FILE", LOG,
         not = ["side-lengths", "side-range", "dims", "radices", "load", "service-mean", "service"];
 
@@ -389,10 +389,10 @@ settings! {
     /// with a longer one, ends when its work is done [default: false]
     kill_at_estimate: switch bool = "true|false", ESTIMATES, not = ["pattern", "io", "io-nodes"];
 
-    /// Whether running jobs make room for one that waits: on, or on:GRACE if they run on for the time
-    /// GRACE. They are preemptible and have a lower priority (columns of a mix or trace), and are
-    /// those with the least work to lose after which it fits. They wait again at their places in
-    /// the queue [default: off]
+    /// Whether running jobs make room for one that waits: on, or on:GRACE if they run on for the
+    /// time GRACE. They are preemptible and have a lower priority (columns of a mix or trace), and
+    /// are those with the least work to lose after which it fits. They wait again at their places
+    /// in the queue [default: off]
     preemption: text PreemptionRule = "off|on[:GRACE]", PREEMPTION,
         not = ["pattern", "io", "io-nodes"], needs = [["mix", "log"]];
 
