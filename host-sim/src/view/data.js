@@ -41,8 +41,8 @@ function keepsPlace({ restart }) {
 }
 
 /** A run as stretches, the times in which a job runs. Stretch N is the first of job N. Later
- * stretches, after interruptions, follow the first ones of all jobs. Each has its job, its start and end
- * (`Infinity`: never), and its rectangles. */
+ * stretches, after interruptions, follow the first ones of all jobs. Each has its job, its start
+ * and end (`Infinity`: never), and its rectangles. */
 function readRun(lists, about, jobs, meta) {
   const count = about.jobs;
   const total = lists.start.length;

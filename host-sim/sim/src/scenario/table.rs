@@ -390,10 +390,10 @@ settings! {
     /// with a longer one, ends when its work is done [default: false]
     kill_at_estimate: switch bool = "true|false", ESTIMATES, not = ["pattern", "io", "io-nodes"];
 
-    /// Whether running jobs make room for one that waits: on, or on:GRACE if they run on for the time
-    /// GRACE. They are preemptible and have a lower priority (columns of a mix or trace), and are
-    /// those with the least work to lose after which it fits. They wait again at their places in
-    /// the queue [default: off]
+    /// Whether running jobs make room for one that waits: on, or on:GRACE if they run on for the
+    /// time GRACE. They are preemptible and have a lower priority (columns of a mix or trace), and
+    /// are those with the least work to lose after which it fits. They wait again at their places
+    /// in the queue [default: off]
     preemption: text PreemptionRule = "off|on[:GRACE]", PREEMPTION,
         not = ["pattern", "io", "io-nodes"], needs = [["mix", "log"]];
 

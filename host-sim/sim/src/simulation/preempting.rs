@@ -92,10 +92,17 @@ impl<B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'_, B, E, J> {
     /// takes their processors.
     #[inline]
     pub(super) fn make_way(&mut self) -> Result<(), SimulationError> {
-        if let Some(mut preempting) = self.preempting.take() {
-            while self.make_way_once(&mut preempting)? {}
-            self.preempting = Some(preempting);
+        match self.preempting.take() {
+            None => Ok(()),
+            Some(preempting) => self.make_way_by(preempting),
         }
+    }
+
+    /// The same by this rule; most runs have none.
+    #[cold]
+    fn make_way_by(&mut self, mut preempting: Box<Preempting>) -> Result<(), SimulationError> {
+        while self.make_way_once(&mut preempting)? {}
+        self.preempting = Some(preempting);
         Ok(())
     }
 
