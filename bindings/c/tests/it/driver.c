@@ -222,10 +222,11 @@ static void print_job(void) {
   uint8_t at;
   if (print(meshalloc_controller_job(controller, next32(), &job))) {
     printf(" %" PRIu64 " %" PRIu32 " %" PRIu32 " %" PRIu32 " %u %u %" PRIu32 " %" PRIu64
-           " %" PRIu64 " %u",
+           " %" PRIu64 " %u %u",
            job.submitted, job.processors, job.blocks, job.ahead, (unsigned)job.request.flags,
            (unsigned)job.request.slices, job.request.processors, job.request.estimate,
-           job.request.priority, (unsigned)job.request.preemptible);
+           job.request.priority, (unsigned)job.request.preemptible,
+           (unsigned)job.request.tolerated);
     for (at = 0; at < job.request.dimensions; at++) {
       printf(" %u", (unsigned)job.request.extents[at]);
     }
