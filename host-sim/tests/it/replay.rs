@@ -102,8 +102,9 @@ fn a_job_gets_what_it_tolerates() {
     assert_eq!(replay(options, operations).good(), expected);
     for wrong in ["256", "-1", "one"] {
         let refused = replay(options, &format!("alloc 1 4x4 tolerate={wrong}\n"));
-        let expected = format!("\"{wrong}\" is not a number of faulty processors");
-        assert!(refused.stderr.contains(&expected), "{refused}");
+        let named = refused.stderr.contains(wrong);
+        let is_said = refused.stderr.contains("a number of faulty processors");
+        assert!(named && is_said, "{refused}");
     }
 }
 
