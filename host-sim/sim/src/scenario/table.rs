@@ -337,9 +337,9 @@ settings! {
     /// A log, plain or .gz; - reads standard input. All of it is measured. Requires a machine. It
     /// is in the Standard Workload Format, or CSV whose header has the columns submit, run, and
     /// shape (such as 4x4x8, or 3x 4x4x8 for three slices at once) or processors, and optionally
-    /// estimate, rings, priority (a head start in the queue), preemptible (1 or 0), tolerate (faulty
-    /// processors that a slice may have), id, user, group; times are in seconds or D-HH:MM:SS,
-    /// submit times also dates. What -o jobs.csv and -o FILE.swf write is a log, too
+    /// estimate, rings, priority (a head start in the queue), preemptible (1 or 0), tolerate
+    /// (faulty processors that a slice may have), id, user, group; times are in seconds or
+    /// D-HH:MM:SS, submit times also dates. What -o jobs.csv and -o FILE.swf write is a log, too
     log: file PathBuf = "FILE", LOG,
         not = ["side-lengths", "side-range", "dims", "radices", "load", "service-mean", "service"];
 
