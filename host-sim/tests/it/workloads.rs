@@ -111,7 +111,7 @@ fn a_trace_is_run_as_the_log_with_the_same_jobs() {
     let line = "run --mesh 8x8 --strategy ff --log log.swf -o jobs.csv";
     host_sim_in(folder.path(), line).good();
     let rows = fs::read_to_string(path("jobs.csv")).unwrap();
-    assert!(rows.lines().nth(1).unwrap().ends_with(",3,4,,0"), "{rows}");
+    assert!(rows.lines().nth(1).unwrap().ends_with(",3,4,,0,"), "{rows}");
     // What a run writes is a log, whatever its name and wherever it comes from.
     let again = "run --mesh 8x8 --strategy ff --format json";
     let first = host_sim_in(folder.path(), &format!("{again} --log log.swf")).json();

@@ -242,6 +242,7 @@ fn trial(configuration: Configuration, gets: Gets, seed: u64) -> Seen {
         };
         let asked = (job, &*victims);
         let is_faulty = |node: u32| controller.occupancy().is_faulty(NodeId(node));
+        let faulty = (0..machine.nodes()).filter(|&node| is_faulty(node)).count();
         let expected = expected(&before, asked, gets, &is_faulty);
         let events = controller.events();
         if random.percent(10) {
@@ -260,8 +261,10 @@ fn trial(configuration: Configuration, gets: Gets, seed: u64) -> Seen {
         assert_eq!(commits, u32::from(outcome.is_ok()), "one record");
         // The old blocks and the new ones together may be more than there is room for.
         let is_full = outcome == Err(Refusal::TableFull.into()) && gets == Gets::Anything;
+        // One or two of 22 processors are supposed to work in 253 of at most 256 searches.
+        let gives_up = outcome == Err(Refusal::NotSearchedToTheEnd.into()) && faulty > 22;
         assert!(
-            outcome == expected.map(|_| Outcome::Done) || is_full,
+            outcome == expected.map(|_| Outcome::Done) || is_full || gives_up,
             "{configuration:?}, {preempt:?}: {expected:?}, {outcome:?}"
         );
         if outcome.is_err() {

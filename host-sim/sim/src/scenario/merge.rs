@@ -50,6 +50,11 @@ fn choice(one: &str, other: &str) -> Option<&'static [&'static str]> {
     CHOICES.iter().copied().find(|choice| has(&choice))
 }
 
+fn load_of_a_log(one: &str, other: &str) -> Option<&'static str> {
+    let is_load = matches!((one, other), ("log", "load") | ("load", "log"));
+    is_load.then_some("--log-load sets the load of a log")
+}
+
 /// What to do in place of giving two settings that contradict each other, if that is not obvious.
 ///
 /// ```
@@ -59,8 +64,8 @@ fn choice(one: &str, other: &str) -> Option<&'static [&'static str]> {
 /// assert_eq!(way_out("warmup", "log"), None);
 /// ```
 pub fn way_out(one: &str, other: &str) -> Option<String> {
-    if let ("log", "load") | ("load", "log") = (one, other) {
-        return Some("--log-load sets the load of a log".into());
+    if let Some(tip) = load_of_a_log(one, other) {
+        return Some(tip.into());
     }
     // All of these contradict each other.
     let mut rivals = vec![Setting::of(one)?, Setting::of(other)?];
@@ -144,7 +149,7 @@ fn stacked(given: &[Entry], below: Vec<Entry>) -> Result<(Vec<Entry>, Option<Str
 /// The error about a key of a file that contradicts a setting given over it.
 fn contradiction(entry: &Entry, over: &Entry) -> String {
     let (key, other) = (entry.setting.key, over.setting.key);
-    let tip = way_out(key, other).map_or_else(String::new, |tip| format!("; {tip}"));
+    let tip = load_of_a_log(key, other).map_or_else(String::new, |tip| format!("; {tip}"));
     let (begin, by, expected) = (begin(entry), over.place.of(other), expected(entry, over));
     format!("{begin} contradicts {by} (expected {expected}{tip})")
 }
