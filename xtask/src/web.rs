@@ -74,10 +74,8 @@ pub(crate) fn build() -> Result<()> {
         "the page has {bytes} bytes, more than {PAGE_MAX}: leave a feature of the module out"
     );
     sh.write_file(page(), text)?;
-    println!(
-        "page: {}, {bytes} of at most {PAGE_MAX} bytes",
-        page().display()
-    );
+    println!("the page has {bytes} of at most {PAGE_MAX} bytes");
+    println!("page: {}", page().display());
     Ok(())
 }
 
