@@ -6,6 +6,8 @@
 //! and no clock: the simulator passes its virtual time, the firmware the time of its clock.
 
 mod commit;
+mod configure;
+mod departures;
 mod faults;
 #[cfg(feature = "restore")]
 mod growth;
@@ -20,6 +22,7 @@ mod replace;
 mod saved_leases;
 #[cfg(feature = "restore")]
 mod state;
+mod submit;
 mod why;
 
 pub use commit::{Commit, OnCommit};
@@ -28,15 +31,14 @@ pub use state::Restoring;
 
 use crate::allocation::Tickets;
 use crate::allocator::Allocator;
-use crate::error::{ConfigureError, Error, IllegalProposal, Refusal};
+use crate::error::{ConfigureError, Error, IllegalProposal};
 use crate::grid::{Block, Grid};
-use crate::job_id::JobId;
-use crate::jobs::{Cell, JobSlot, JobTable, Leases, Slot};
+use crate::jobs::{JobSlot, JobTable, Leases};
 use crate::message::{Answer, Capacity, Change, Configuration, Counts, Outcome, Query, Statistics};
 use crate::occupancy::Occupancy;
 use crate::pause::{Pause, Pauses};
-use crate::request::{Flags, Request, Ticks};
-use crate::scheduler::{AnyScheduler, SchedulerKind, ServedScheduler, Trigger, Try};
+use crate::request::{Request, Ticks};
+use crate::scheduler::{AnyScheduler, SchedulerKind, ServedScheduler, Try};
 use crate::storage::{Memory, Processors};
 #[cfg(doc)]
 use crate::strategy::Contiguity;
@@ -503,218 +505,5 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
         let strategy = self.allocator.strategy();
         let status = status(strategy, names, &self.counts, self.events, self.left());
         View::new(&self.jobs, occupancy, pool, status)
-    }
-
-    /// The scheduler of a configuration, if the configuration can be served.
-    fn checked(&self, configuration: &Configuration) -> Result<D, ConfigureError> {
-        let Configuration {
-            machine,
-            strategy,
-            scheduler,
-        } = configuration;
-        if !self.jobs.is_empty() {
-            return Err(ConfigureError::JobsPresent);
-        }
-        let scheduler = self.scheduler.anew(*scheduler)?;
-        self.allocator.check(machine, *strategy)?;
-        Ok(scheduler)
-    }
-
-    /// Serves a configuration that was checked, with its scheduler.
-    fn configure(&mut self, configuration: Configuration, scheduler: D, now: Ticks) {
-        let Configuration {
-            machine, strategy, ..
-        } = configuration;
-        self.allocator.switch(machine, strategy);
-        (self.strategy_kind, self.scheduler_kind) = (strategy, configuration.scheduler);
-        self.scheduler = scheduler;
-        self.forget(now);
-    }
-
-    fn reset(&mut self, now: Ticks) {
-        if let Ok(scheduler) = self.scheduler.anew(self.scheduler_kind) {
-            self.scheduler = scheduler;
-        }
-        self.allocator.clear(*self.machine());
-        self.forget(now);
-    }
-
-    /// Forgets all jobs and statistics.
-    fn forget(&mut self, now: Ticks) {
-        self.clock = now;
-        self.candidate = None;
-        self.jobs.clear();
-        self.counts = Counts::default();
-    }
-
-    /// Interrupts running jobs: they give their processors back and wait again, even if they were
-    /// submitted as jobs that never wait. Each takes its place in the queue by submission time less
-    /// priority; ties: the smaller name first. Attempts, misses and the lease stay.
-    ///
-    /// A scheduling pass begins as after a release, even if `jobs` is empty;
-    /// [`Controller::advance`] makes its attempts. When a job is granted again, it has a new event,
-    /// and the event of its earlier grant is gone.
-    ///
-    /// This is for a simulator in this process. `Change::Preempt` does the same to the victims of a
-    /// job.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Busy`] while a pass is under way; [`Error::UnknownJob`] if one of the jobs does not
-    /// run. Nothing has changed then.
-    ///
-    /// # Time complexity
-    ///
-    /// For each job O(queue), and that of [`Allocator::release`].
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use meshalloc::*;
-    ///
-    /// let mut storage: storage!(mesh 4 x 4, strategies [FirstFit], jobs 8) = Storage::new();
-    /// let mut controller = Controller::new(storage.memory(), Configuration {
-    ///     machine: Mesh::new(4, 4)?.into(),
-    ///     strategy: StrategyKind::FirstFit,
-    ///     scheduler: SchedulerKind::Fcfs,
-    /// })?;
-    /// for (job, now) in [(1, 0), (2, 5)] {
-    ///     controller.handle(&Change::submit(JobId(job), Request::submesh(4, 4)), now)?;
-    /// }
-    /// // Job 1 fails and is before job 2, which arrived later: it starts again.
-    /// controller.requeue(&[JobId(1)], 10)?;
-    /// while controller.advance(None) {}
-    /// let report = controller.view().job(JobId(1))?;
-    /// assert_eq!((report.submitted, report.state), (0, JobState::Running { processors: 16 }));
-    /// assert_eq!(controller.view().job(JobId(2))?.state, JobState::Waiting { ahead: 0 });
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn requeue(&mut self, jobs: &[JobId], now: Ticks) -> Result<(), Error> {
-        if self.is_scheduling() {
-            return Err(Error::Busy { left: self.left() });
-        }
-        if jobs.iter().any(|&job| self.running(job).is_none()) {
-            return Err(Error::UnknownJob);
-        }
-        self.clock = self.clock.max(now);
-        for &job in jobs {
-            // A job that is named twice waits already.
-            if let Some(slot) = self.running(job) {
-                self.interrupt(slot, None);
-            }
-        }
-        self.schedule(Trigger::Departure);
-        Ok(())
-    }
-
-    /// The slot of the job of this name, if it runs.
-    fn running(&self, job: JobId) -> Option<Slot> {
-        let slot = self.jobs.find(job);
-        slot.filter(|&slot| self.jobs.get(slot).is_running())
-    }
-
-    /// A running job gives its processors back and waits again.
-    fn interrupt(&mut self, slot: Slot, pauses: Option<&Pauses<'_>>) {
-        // The job was granted, so it has a demand.
-        let demand = self.allocator.demand(self.jobs.get(slot).request());
-        let blocks = self.jobs.requeue(slot, demand.unwrap_or(u32::MAX));
-        let (_, world) = self.world(pauses);
-        let pause = Pause::with_jobs(world.pauses, world.jobs);
-        world.allocator.give_back(blocks.head(), pause.as_ref());
-    }
-
-    // Few functions call this one, and an image contains only one of those.
-    #[inline(always)]
-    fn submit(
-        &mut self,
-        (job, request): (JobId, &Request),
-        change: &Change,
-        now: Ticks,
-        pauses: Option<&Pauses<'_>>,
-        on_commit: Option<OnCommit<'_>>,
-    ) -> Result<Slot, Error> {
-        let now = self.clock.max(now);
-        let (demand, cell) = match self.vacancy(job, request, pauses) {
-            Ok(vacancy) => vacancy,
-            Err(refusal) => return Err(self.refused(refusal, request)),
-        };
-        let looks_ahead = self.strategy().facts().looks_ahead;
-        if self.jobs.is_full() && !looks_ahead {
-            return Err(self.refused(Refusal::TableFull, request));
-        }
-        let announced = self.announced(on_commit, change, now);
-        // A job that never waits is tried first, unless the strategy remembers its request anyway.
-        let never_waits = request.flags.contains(Flags::NO_WAIT);
-        let (at_once, if_granted) = if never_waits && !looks_ahead {
-            (None, announced)
-        } else {
-            (announced, None)
-        };
-        commit::commit(at_once)?;
-        self.allocator.strategy.arrived(request);
-        let slot = match self.jobs.submit((job, cell), request, demand, now) {
-            Ok(slot) => slot,
-            Err(refusal) => return Err(self.refused(refusal, request)),
-        };
-        if never_waits {
-            self.try_only(slot, now, pauses, if_granted)?;
-        } else {
-            self.clock = now;
-            self.schedule(Trigger::Arrival(slot));
-        }
-        self.counts.submitted += 1;
-        Ok(slot)
-    }
-
-    /// Counts a submission that is refused. Returns the error, with the nearest legal shapes if the
-    /// requested shape is not legal.
-    fn refused(&mut self, refusal: Refusal, _request: &Request) -> Error {
-        self.counts.refused += 1;
-        #[cfg(feature = "machine")]
-        if refusal == Refusal::NotLegal {
-            let description = self.strategy().description();
-            let nearest =
-                description.map_or([None; _], |description| description.nearest(_request));
-            return Error::NotLegal { nearest };
-        }
-        refusal.into()
-    }
-
-    /// The number of processors that the request demands, and the cell of the table for its name.
-    #[inline(always)]
-    fn vacancy(
-        &mut self,
-        job: JobId,
-        request: &Request,
-        pauses: Option<&Pauses<'_>>,
-    ) -> Result<(u32, Cell), Refusal> {
-        let demand = self.allocator.demand(request)?;
-        let cell = self.jobs.cell_for(job)?;
-        if self.allocator.may_never_fit(request) {
-            let (_, world) = self.world(pauses);
-            let pause = Pause::with_jobs(world.pauses, world.jobs);
-            world
-                .allocator
-                .check_present(request, demand, pause.as_ref())?;
-        }
-        Ok((demand, cell))
-    }
-
-    /// Removes a job. Returns the number of processors that it held.
-    #[inline(always)]
-    fn release(&mut self, job: Cell, now: Ticks, pauses: Option<&Pauses<'_>>) -> u32 {
-        let held = self.jobs.remove(job);
-        self.clock = self.clock.max(now);
-        let processors = match held {
-            Some(allocation) => {
-                let (_, world) = self.world(pauses);
-                let pause = Pause::with_jobs(world.pauses, world.jobs);
-                world.allocator.give_back(allocation.head(), pause.as_ref())
-            }
-            None => 0,
-        };
-        self.counts.released += 1;
-        self.schedule(Trigger::Departure);
-        processors
     }
 }

@@ -74,16 +74,17 @@ use std::collections::VecDeque;
 use std::fmt::Debug;
 use std::num::NonZero;
 
-use meshalloc::{Answer, Change, Error, Grid, JobId, Outcome, Query, Refusal, Ticks};
+use meshalloc::{Answer, Change, Error, Grid, JobId, Outcome, Query, Ticks};
 
 use serde::{Deserialize, Serialize};
 
 use crate::backend::{Backend, BackendError, OnEvent};
 use crate::metrics::{Refusals, RunValues};
-use crate::wording::counted;
-use crate::workload::{JOBS_MAX, Job, TIME_MAX};
+use crate::workload::{JOBS_MAX, Job};
 
+mod arriving;
 mod contention;
+mod error;
 mod execution;
 mod failing;
 mod measured;
@@ -103,6 +104,7 @@ mod tally;
 mod tests;
 
 pub use contention::Contention;
+pub use error::SimulationError;
 pub use execution::{Completion, EventKey, Execution, FixedService, MessageSums, Start};
 pub use measured::{Conditions, Measured, Preempts};
 pub use observer::{Interruption, JobRecord, Observer, PlaceEvent, Seen, Waits};
@@ -135,59 +137,6 @@ pub struct RunResult {
     /// only while none waited in the controller. If it is not 0, jobs may have waited for a place
     /// in the table and not for processors.
     pub table_limited: u64,
-}
-
-/// Why a run ended early.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum SimulationError {
-    /// The controller was lost.
-    #[error(transparent)]
-    Backend(#[from] BackendError),
-    /// The controller has no room for a single job.
-    #[error("the controller has no room for a single job")]
-    NoRoom,
-    /// No event is left, but measured jobs are.
-    #[error("no job can run any more, and {} not left{why}", have(*left))]
-    Stalled {
-        /// How many.
-        left: u32,
-        /// What is down, if anything is.
-        why: String,
-    },
-    /// Jobs are interrupted or wait, and none ends.
-    #[error(
-        "no job ended during {failures} failures and repairs in a row, and {} not left \
-         (expected failures that let jobs end)", have(*left)
-    )]
-    Futile {
-        /// How many failures and repairs.
-        failures: u32,
-        /// How many measured jobs.
-        left: u32,
-    },
-    /// Virtual time is beyond what is counted exactly.
-    #[error(
-        "virtual time goes on beyond its end, {TIME_MAX} ticks (microseconds; cycles where jobs send messages)"
-    )]
-    TooLong,
-    /// The number of jobs is beyond what is counted exactly.
-    #[error("more than {JOBS_MAX} jobs arrive, the most of a run")]
-    TooManyJobs,
-    /// A job is interrupted again and again.
-    #[error(
-        "job {job} was interrupted {RESTARTS_MAX} times (expected failures and preemptions that let it \
-         end)"
-    )]
-    NeverEnds {
-        /// Its number.
-        job: u32,
-    },
-}
-
-fn have(left: u32) -> String {
-    let verb = if left == 1 { "has" } else { "have" };
-    format!("{} {verb}", counted(left, "measured job"))
 }
 
 /// The number of jobs kept outside the controller from which on later arrivals than the measured
@@ -453,60 +402,6 @@ impl<'b, B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'b, B, E, J> {
         }
     }
 
-    /// The key of the next arrival, unless it is put off.
-    fn next_arrival(&self) -> Option<EventKey> {
-        let &(order, Job { arrival: at, .. }) = self.next.as_ref()?;
-        let (now, arrived) = (self.state.now, self.state.arrived);
-        let key = match self.backlog {
-            // Before any other event of this time.
-            Some(backlog) if self.waiting() < backlog.get() => EventKey { at: now, order: 0 },
-            None if arrived < self.state.measured.needed() => EventKey { at, order },
-            None if self.crowd() < self.put_off_from => EventKey {
-                at: at.max(now),
-                order,
-            },
-            _ => return None,
-        };
-        Some(key)
-    }
-
-    /// What [`Run::put_off_from`] is about.
-    fn crowd(&self) -> u32 {
-        if self.is_in_order {
-            self.kept.len() as u32
-        } else {
-            self.waiting()
-        }
-    }
-
-    /// Jobs that wait, whether the controller has room for them or not.
-    pub fn waiting(&self) -> u32 {
-        self.state.waiting + self.kept.len() as u32
-    }
-
-    fn arrive(&mut self, at: Ticks) -> Result<(), SimulationError> {
-        let Some((_, mut job)) = self.next.take() else {
-            return Ok(());
-        };
-        self.take_next();
-        job.arrival = at;
-        self.take_in(job)
-    }
-
-    /// The next job to arrive is the next of the workload.
-    fn take_next(&mut self) {
-        self.next = self.jobs.next().map(|job| (self.state.sequence(), job));
-    }
-
-    /// A job arrives now.
-    fn take_in(&mut self, job: Job) -> Result<(), SimulationError> {
-        let waiting = self.waiting();
-        self.kept.push_back(self.state.arrived);
-        let wants = self.backend.requested(&job.request);
-        self.state.arrive(job, wants, waiting)?;
-        self.submit_kept()
-    }
-
     fn depart(&mut self, completion: Completion) -> Result<(), SimulationError> {
         let number = completion.number;
         self.state.pass_to(completion.key.at)?;
@@ -526,86 +421,6 @@ impl<'b, B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'b, B, E, J> {
                 Ok(())
             }
             other => Err(unexpected(&change, format!("{other:?}"))),
-        }
-    }
-
-    /// Submits jobs that are kept, in their order, while there are any and the controller has room.
-    fn submit_kept(&mut self) -> Result<(), SimulationError> {
-        while let Some(&number) = self.kept.front()
-            && !self.is_full
-        {
-            if self.state.on_controller() >= self.room && !self.make_room() {
-                break;
-            }
-            match self.submit(number)? {
-                Ok(()) => {
-                    self.state.taken(number);
-                    self.kept.pop_front();
-                }
-                Err(Refusal::TableFull) => {
-                    // How many fit depends on what they are.
-                    self.is_full = true;
-                    if self.state.on_controller() == 0 {
-                        return Err(SimulationError::NoRoom);
-                    }
-                }
-                Err(reason) => {
-                    self.state.refuse(number, reason);
-                    self.kept.pop_front();
-                }
-            }
-        }
-        if self.room == 0 {
-            return Err(SimulationError::NoRoom);
-        }
-        let is_hidden = if self.is_in_order {
-            !self.kept.is_empty() && self.state.waiting == 0
-        } else {
-            !self.kept.is_empty()
-        };
-        self.table_limited += u64::from(is_hidden);
-        Ok(())
-    }
-
-    /// Has the controller get more room, where jobs kept here would change its decisions.
-    fn make_room(&mut self) -> bool {
-        let has_more = !self.is_in_order && self.backend.make_room();
-        if has_more {
-            self.room = self.backend.capacity().jobs;
-        }
-        has_more
-    }
-
-    /// Whether a job should have arrived that has not, and the scheduler might have chosen it.
-    fn puts_off(&self) -> bool {
-        let is_due = |(_, job): &(u64, Job)| job.arrival <= self.state.now;
-        !self.is_in_order
-            && self.backlog.is_none()
-            && self.next.as_ref().is_some_and(is_due)
-            && self.next_arrival().is_none()
-    }
-
-    /// Submits a job. The inner error is the reason for which the controller refuses it.
-    fn submit(&mut self, number: u32) -> Result<Result<(), Refusal>, SimulationError> {
-        let request = self.state.request(number);
-        if request.processors > self.state.machine.nodes() {
-            // There may be no shape with this number of processors, so the controller cannot be
-            // asked.
-            return Ok(Err(Refusal::NeverFits));
-        }
-        let change = Change::submit(JobId(number), request);
-        let outcome = self.call(&change)?;
-        self.note_search(number);
-        match outcome {
-            Ok(Outcome::Done) => Ok(Ok(())),
-            Err(error) => match error.refusal() {
-                Some(reason) if self.state.runs(number) => {
-                    Err(unexpected(&change, format!("a grant, then {reason:?}")))
-                }
-                Some(reason) => Ok(Err(reason)),
-                None => Err(unexpected(&change, format!("{error:?}"))),
-            },
-            Ok(other) => Err(unexpected(&change, format!("{other:?}"))),
         }
     }
 

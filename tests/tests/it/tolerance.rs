@@ -259,7 +259,7 @@ fn a_gang_fits_exactly_if_its_slices_have_places() {
     assert!(seen.iter().all(|&seen| seen > 100), "{seen:?}");
 }
 
-/// Of more than 32 faulty processors not all are supposed to work, and not more than 256 choices
+/// If more than 32 processors are faulty, not all are supposed to work, and at most 256 choices
 /// are tried. All processors of even columns are faulty, and one more or none.
 #[test]
 fn a_search_that_gives_up_does_not_say_no() {

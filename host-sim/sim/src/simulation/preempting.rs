@@ -141,7 +141,7 @@ impl<B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'_, B, E, J> {
                 });
             }
         }
-        // Of jobs that differ only in their estimates one is asked for.
+        // Jobs that differ only in their estimates need the same room: one of them is asked for.
         let asked = |waiting: &Waiting| Request {
             estimate: None,
             ..waiting.request

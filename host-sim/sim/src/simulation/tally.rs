@@ -11,19 +11,19 @@ use crate::situation::Cause;
 use crate::statistics::{Delays, Moments, Trend};
 use crate::workload::TimeUnit;
 
-/// A time, and the integrals up to it.
+/// A time, and integrals up to it: numbers of processors times ticks.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Edge {
     pub(super) at: Ticks,
-    /// Of requested processors in use, of all jobs.
+    /// The requested processors of the jobs that run.
     pub(super) used: u128,
-    /// Of processors that are free while the first job that waits asks for no more than there are.
+    /// The free processors while the first waiting job asks for no more than these.
     pub(super) scattered: u128,
-    /// Of processors that have failed.
+    /// The processors that have failed.
     pub(super) down: u128,
-    /// Of the processors of the largest slice that could be placed, where that is measured.
+    /// The processors of the largest slice that could be placed, if that is measured.
     pub(super) largest: u128,
-    /// Of free processors, where the largest slice is measured.
+    /// The free processors, if the largest slice is measured.
     pub(super) free: u128,
 }
 
@@ -50,7 +50,7 @@ impl DispersalSums {
 #[derive(Default)]
 pub(super) struct Tally {
     waiting: Moments,
-    /// Of each job, in ticks.
+    /// The waiting delay of each job, in ticks.
     delays: Delays,
     slowdown_threshold: Ticks,
     slowdown: f64,
@@ -77,15 +77,16 @@ pub(super) struct Tally {
     pub(super) waiting_at_end: Option<u32>,
     pub(super) dispersal: DispersalSums,
     pub(super) refused: Refusals,
-    /// What the controller took for submit and release of measured jobs, in seconds, if measured.
+    /// The time that the controller took to submit and release measured jobs, in seconds, if
+    /// that is measured.
     pub(super) search_seconds: Option<f64>,
-    /// For what they waited, in ticks, if that is measured.
+    /// The time that jobs waited for each cause, in ticks, if that is measured.
     waits: Option<[u128; Cause::ALL.len()]>,
-    /// Jobs that ended at their estimates, if jobs may.
+    /// The number of jobs that ended at their estimates, if jobs end there.
     killed: Option<u64>,
-    /// Of interrupted jobs, if anything fails.
+    /// Sums over interrupted jobs, if anything fails.
     interrupted: Option<Interrupted>,
-    /// Of preempted jobs, if jobs make room for others.
+    /// Sums over preempted jobs, if jobs make room for others.
     preempted: Option<Preempted>,
 }
 

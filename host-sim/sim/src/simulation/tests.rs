@@ -406,7 +406,7 @@ fn nonsense_from_the_controller_ends_the_run() {
     for (number, said) in [
         (0, (vec![], released)),
         (0, (vec![], unknown)),
-        // Of an unknown job; without a block, without the last one, outside the machine; twice.
+        // Grants of an unknown job; without a block; without the last one; outside; twice.
         (0, (vec![grant(7, &[0, 1])], done)),
         (0, (vec![grant(0, &[])], done)),
         (0, (vec![grant(0, &[0])], done)),

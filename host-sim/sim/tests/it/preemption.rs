@@ -61,7 +61,7 @@ fn a_grace_time_by_hand() {
     // The same, and job 2, which does not fit, is before job 3 in the queue. Job 3 starts.
     let fits = "0,100,2x1,,1\n1,11,2x1,,1\n2,50,4x1,,\n10,5,2x1,7,\n";
     assert_eq!(times(fits, "on:5")[3], (12.0, 17.0, 0));
-    // Of those that were to go for job 2, job 0 ends at 12 s. Job 1 goes when it was to go.
+    // Jobs 0 and 1 were to go for job 2. Job 0 ends at 12 s by itself, and job 1 goes as announced.
     let one_ends = "0,12,2x1,,1\n1,100,2x1,,1\n10,5,4x1,60,\n";
     let expected = [(0.0, 12.0, 0), (1.0, 120.0, 1), (15.0, 20.0, 0)];
     assert_eq!(times(one_ends, "on:5"), expected);

@@ -122,7 +122,7 @@ fn places_with_spares_are_down_as_the_binomial_distribution_says() {
                 _ => 0,
             };
         }
-        // Of one of the two rows.
+        // Per row: there are two.
         (integral + places as f64 * (5_000.0 - before)) / 4_500.0 / 2.0
     };
     let sample: Vec<_> = (0..30).map(down_places).collect();
