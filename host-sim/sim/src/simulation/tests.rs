@@ -1,6 +1,6 @@
 use meshalloc::message::Capacity;
 use meshalloc::{
-    Answer, Block, Configuration, Event, EventKind, Mesh, Query, Request, SchedulerKind,
+    Answer, Block, Configuration, Event, EventKind, Mesh, Query, Refusal, Request, SchedulerKind,
     StrategyKind, Submesh, Ticks,
 };
 
@@ -9,7 +9,9 @@ use crate::backend::{Around, InProcess, heap_storage};
 use crate::forward_backend;
 use crate::metrics::Metric;
 use crate::statistics::{Estimate, Sampling};
-use crate::workload::{Rate, ServiceDistribution, SideDistribution, Synthetic, TimeUnit, Work};
+use crate::workload::{
+    Rate, ServiceDistribution, SideDistribution, Synthetic, TIME_MAX, TimeUnit, Work,
+};
 
 mod closed;
 mod contention;
