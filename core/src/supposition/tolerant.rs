@@ -131,7 +131,7 @@ impl Unheld {
         block: Block,
     ) {
         supposed.vacate(occupancy, block);
-        if Tolerance::BUILT && occupancy.faulty_in(block) > 0 {
+        if Tolerance::BUILT && occupancy.faulty_count() > 0 && occupancy.faulty_in(block) > 0 {
             let nodes = occupancy.faulty_nodes();
             nodes
                 .filter(|&node| occupancy.grid().holds(block, node))
