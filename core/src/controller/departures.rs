@@ -28,7 +28,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
     ///
     /// # Time complexity
     ///
-    /// For each job O(queue), and that of [`Allocator::release`].
+    /// For each job O(queue), and that of [`Allocator::release`](crate::Allocator::release).
     ///
     /// # Example
     ///

@@ -40,10 +40,10 @@ use crate::pause::{Pause, Pauses};
 use crate::request::{Request, Ticks};
 use crate::scheduler::{AnyScheduler, SchedulerKind, ServedScheduler, Try};
 use crate::storage::{Memory, Processors};
-#[cfg(doc)]
-use crate::strategy::Contiguity;
 use crate::strategy::{AnyStrategy, ServedStrategy, StrategyKind};
 use crate::view::{Status, View, check_block};
+#[cfg(doc)]
+use crate::{error::Refusal, request::Flags, strategy::Contiguity};
 
 /// Serves the processors of one machine.
 ///
