@@ -3,7 +3,7 @@
 /// How many faulty processors each slice of a request may have: it runs on with the others.
 ///
 /// The strategy is asked for a place without faulty processors first. Only if it finds none, it is
-/// asked again as if one of the faulty processors that nobody holds worked, then two of them, up to
+/// asked again as if one of the faulty processors that no job holds worked, then two of them, up to
 /// this number. So a slice has as few faulty processors as its place allows, and always one that
 /// works. The job holds all of its blocks: a faulty processor in them is held, stays faulty, and
 /// counts among the processors of the job.

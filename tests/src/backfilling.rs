@@ -72,7 +72,7 @@ impl Situation<'_> {
         strategy
     }
 
-    /// The faulty nodes that nobody holds, for a job that runs from a future time until another.
+    /// The faulty nodes that no job holds, for a job that runs from a future time until another.
     fn unheld(&self, from: Option<Ticks>, until: Ticks) -> Vec<u32> {
         let running = self.running.iter();
         let running = running.filter(|job| from.is_none_or(|from| job.end > from));
@@ -90,12 +90,12 @@ impl Situation<'_> {
             .collect()
     }
 
-    /// The faulty nodes that nobody holds now.
+    /// The faulty nodes that no job holds now.
     fn unheld_now(&self) -> Vec<u32> {
         self.unheld(None, self.now)
     }
 
-    /// How many faulty nodes that nobody holds now a job may have.
+    /// How many faulty nodes that no job holds now a job may have.
     fn usable(&self, request: &Request) -> u32 {
         tolerance::usable(&self.unheld_now(), request)
     }

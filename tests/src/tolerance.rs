@@ -33,7 +33,7 @@ pub fn usable(unheld: &[u32], request: &Request) -> u32 {
 }
 
 /// Places a request whose slice may have some of these faulty nodes, which are busy and which
-/// nobody holds.
+/// no job holds.
 ///
 /// # Errors
 ///

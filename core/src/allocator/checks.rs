@@ -136,8 +136,8 @@ impl<'m, S: ServedStrategy> Allocator<'m, S> {
 impl<S: Strategy> Allocator<'_, S> {
     /// Finds processors for a request and takes them, if the proposal of the strategy is legal: its
     /// blocks are within the machine, free and disjoint, and have at least as many processors as
-    /// the request asks for. The shape is the strategy's business: some fold or scatter it. As many
-    /// of the processors as the request tolerates may be faulty ones that nobody held.
+    /// the request asks for. The shape is the strategy's business: some fold or scatter it. Some
+    /// of the processors may be faulty, as many as the request tolerates, if no job held them.
     ///
     /// [`Allocator::allocate`] does the same without the check, for the strategies of this crate.
     ///
@@ -163,8 +163,8 @@ impl<S: Strategy> Allocator<'_, S> {
 }
 
 impl<S: Strategy> Supposition<'_, '_, S> {
-    /// Whether this proposal may take effect here. Its blocks become busy. As many of the faulty
-    /// processors that nobody holds as the request tolerates may be in them.
+    /// Whether this proposal may take effect here. Its blocks become busy. Some of the
+    /// processors may be faulty, as many as the request tolerates, if no job holds them.
     pub(super) fn check(
         &mut self,
         blocks: Chain,

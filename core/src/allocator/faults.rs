@@ -75,8 +75,8 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         changed
     }
 
-    /// The faulty processors that nobody holds and that are not absent. Blocks are those of these
-    /// jobs, if there are jobs.
+    /// The faulty processors that are in no held block and are not absent. If there is a table of
+    /// jobs, they hold the blocks.
     pub(crate) fn unheld(
         &mut self,
         jobs: Option<&JobTable<'m>>,

@@ -186,7 +186,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         self.suppose_knowing(unheld).pausing(pause.copied())
     }
 
-    /// A supposition, where nobody holds these faulty processors.
+    /// A supposition in which no job holds these faulty processors.
     pub(super) fn suppose_knowing(&mut self, unheld: Unheld) -> Supposition<'_, 'm, S> {
         self.occupancy.settle();
         self.supposed.copy_of(&self.occupancy);

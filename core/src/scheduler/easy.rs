@@ -52,9 +52,9 @@
 //! - In a reservation by number a faulty processor of a running job counts as one that becomes
 //!   free.
 //! - A job that tolerates faulty processors ([`Tolerance`](crate::Tolerance)) may have some in its
-//!   reservation. No other job gets these while it is to run. A reservation by number counts those
-//!   that nobody holds now; a job that passes it takes as many processors from it as if it
-//!   tolerated none.
+//!   reservation. No other job gets these while it is to run. A reservation by number counts the
+//!   faulty processors that no job holds now. A job that passes such a reservation takes as many
+//!   processors from it as a job that tolerates no faults.
 //! - If faulty processors, or jobs without an estimate, leave the head no place even after all
 //!   other jobs have ended, it gets no reservation and all others may pass it without limit: it is
 //!   unknown whether they delay it. Once a repair has given it a place, they may not: with perfect

@@ -7,7 +7,7 @@
 //! # Definition
 //!
 //! 1. The strategy has found no place for the slice without faulty processors, or too few
-//!    processors are free for one. It may use faulty processors that nobody holds and that are not
+//!    processors are free for one. It may use faulty processors that no job holds and that are not
 //!    absent: the [`UNHELD_MAX`] of the lowest numbers.
 //! 2. If it is monotone, it is asked as if all of these worked. If it finds no place then, there is
 //!    none.
@@ -31,7 +31,8 @@
 //! # Complexity and memory
 //!
 //! At most [`SEARCHES_MAX`] searches of the strategy, and one more, for each slice, with a pause
-//! between two of them. O(words) to know what nobody holds; [`UNHELD_MAX`] numbers on the stack.
+//! between two of them. O(words) to list the faulty processors; [`UNHELD_MAX`] numbers
+//! on the stack.
 
 use heapless::Vec;
 
@@ -51,7 +52,7 @@ const UNHELD_MAX: usize = 32;
 /// one of [`UNHELD_MAX`] and two of most of them. Searches take up to 50 ms each on the board.
 const SEARCHES_MAX: u32 = 256;
 
-/// The faulty processors that nobody holds and that are not absent, in the order of their numbers.
+/// The faulty processors that no job holds and that are not absent, in the order of their numbers.
 /// Where a request tolerates none, they need not be known.
 #[derive(Clone, Debug)]
 pub(crate) struct Unheld([List; Tolerance::BUILT as usize]);
@@ -107,7 +108,7 @@ impl Unheld {
         }
     }
 
-    /// Nobody holds this faulty processor.
+    /// Adds a faulty processor that no job holds.
     pub(crate) fn add(&mut self, mut node: NodeId) {
         let Some(list) = self.0.first_mut() else {
             return;
@@ -139,7 +140,7 @@ impl Unheld {
         }
     }
 
-    /// Somebody holds this block.
+    /// Makes a block busy that a job holds from now on, and forgets its faulty processors.
     pub(crate) fn occupy(&mut self, supposed: &mut Occupancy<'_>, block: Block) {
         supposed.occupy(block);
         if let Some(list) = self.0.first_mut() {

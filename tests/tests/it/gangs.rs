@@ -14,7 +14,7 @@ use meshalloc_tests::rig::{HeapMemory, fault, mesh, unit};
 use meshalloc_tests::saved::{restore, save};
 
 /// The strategies whose slices are boxes of the requested sides, and that find each of these.
-const FIND_ALL: [StrategyKind; 7] = [
+pub(crate) const FIND_ALL: [StrategyKind; 7] = [
     StrategyKind::FirstFit,
     StrategyKind::AdaptiveScan,
     StrategyKind::FreeSubmeshList,
@@ -25,7 +25,7 @@ const FIND_ALL: [StrategyKind; 7] = [
 ];
 
 /// Processors of a small machine, a bit for each.
-type Set = u64;
+pub(crate) type Set = u64;
 
 fn slices(number: u32) -> Slices {
     Slices::new(number).expect("a number of slices")

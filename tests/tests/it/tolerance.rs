@@ -14,19 +14,7 @@ use meshalloc_tests::exhaustive;
 use meshalloc_tests::rig::{HeapMemory, mesh, release, set_faulty, submit, unit};
 use meshalloc_tests::saved::{restore, save};
 
-/// The strategies whose slices are boxes of the requested sides, and that find each of these.
-const FIND_ALL: [StrategyKind; 7] = [
-    StrategyKind::FirstFit,
-    StrategyKind::AdaptiveScan,
-    StrategyKind::FreeSubmeshList,
-    StrategyKind::BestFit,
-    StrategyKind::BusyList,
-    StrategyKind::LeastExpectedBlocking { budget: 8 },
-    StrategyKind::LebEstimates { budget: 8 },
-];
-
-/// Processors of a small machine, a bit for each.
-type Set = u64;
+use crate::gangs::{FIND_ALL, Set};
 
 fn tolerating(faulty: u8) -> Tolerance {
     Tolerance::new(faulty).expect("this build has tolerance")
@@ -275,7 +263,7 @@ fn a_search_that_gives_up_does_not_say_no() {
         (0, slice(8, 2, 8), given_up),
         (0, slice(8, 8, 31), Err(Refusal::TooFewFree)),
         (0, slice(8, 8, 32), Ok(0x5555_5555_5555_5555)),
-        // Nobody knows whether there is a 33rd.
+        // The search lists 32 faulty processors and does not know of a 33rd.
         (2, slice(8, 8, 33), given_up),
         (2, slice(8, 8, 32), Err(Refusal::TooFewFree)),
     ] {

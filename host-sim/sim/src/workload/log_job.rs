@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use meshalloc::{Flags, Shape, Slices, Ticks, Tolerance};
 use serde::{Serialize, Serializer};
 
-use super::{Columns, ShapeRule};
+use super::{Columns, ShapeRule, is_default};
 
 /// Which jobs of a log to take, and their shapes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -62,7 +62,7 @@ pub struct LogJob {
     /// The shape that it asked for, if the log has one.
     pub shape: Option<Shape>,
     /// How many slices of the shape it asked for, all or none.
-    #[serde(skip_serializing_if = "is_one", serialize_with = "number")]
+    #[serde(skip_serializing_if = "is_default", serialize_with = "number")]
     pub slices: Slices,
     /// How it may be served: the rings that it demands.
     pub flags: Flags,
@@ -71,39 +71,21 @@ pub struct LogJob {
     /// The run time that was requested, in ticks, if it is known.
     pub requested_time: Option<Ticks>,
     /// Its head start in the queue, in ticks.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "is_default")]
     pub priority: Ticks,
     /// Whether it may be interrupted for a job of a higher priority.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "is_default")]
     pub is_preemptible: bool,
     /// How many faulty processors each of its slices may have.
-    #[serde(skip_serializing_if = "is_not_tolerant", serialize_with = "tolerated")]
+    #[serde(skip_serializing_if = "is_default", serialize_with = "tolerated")]
     pub tolerance: Tolerance,
     /// Who submitted it.
     pub owner: Owner,
 }
 
-#[allow(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes references; not trivial on 32 bits"
-)]
-const fn is_none(priority: &Ticks) -> bool {
-    *priority == 0
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-fn is_not_tolerant(tolerance: &Tolerance) -> bool {
-    *tolerance == Tolerance::NONE
-}
-
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
 fn tolerated<S: Serializer>(tolerance: &Tolerance, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_u8(tolerance.get())
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-fn is_one(slices: &Slices) -> bool {
-    *slices == Slices::ONE
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]

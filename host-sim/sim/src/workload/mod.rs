@@ -123,6 +123,11 @@ pub enum Workload {
     Log(Log),
 }
 
+/// Whether a field has the value that is not written.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
 impl Workload {
     /// The jobs of one replication, in order of arrival; an error when it cannot be made.
     pub fn jobs(&self, seed: u64, replication: u32) -> Result<Jobs<'_>, SettingError> {

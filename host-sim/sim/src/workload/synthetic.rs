@@ -22,7 +22,7 @@ use super::stream::Stream;
 use super::{
     ARRIVALS_PER_TICK_MAX, Arrivals, CountDistribution, Counts, EstimateModel, Job, Jobs, Lublin,
     MixError, Process, Rate, Requests, ServiceDistribution, ShapeRule, SideDistribution, Submeshes,
-    TIME_MAX, TimeUnit, WorkDistribution,
+    TIME_MAX, TimeUnit, WorkDistribution, is_default,
 };
 use crate::error::SettingError;
 use crate::wording::{Number, counted};
@@ -40,12 +40,8 @@ pub struct Synthetic {
     pub estimates: EstimateModel,
     /// Processors that the machine lacks ([`Description::absent`](meshalloc::Description::absent)):
     /// a load is a load of the other processors.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "is_default")]
     pub absent: u32,
-}
-
-fn is_none(absent: &u32) -> bool {
-    *absent == 0
 }
 
 impl Synthetic {
