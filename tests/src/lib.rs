@@ -62,6 +62,18 @@ pub const fn exhaustive(all: u32, some: u32) -> u32 {
     }
 }
 
+/// All of these with the feature `exhaustive`, otherwise one of `every`: which one depends on
+/// `seed`, so that other values of another loop meet others of these.
+pub fn sample<T>(
+    all: impl IntoIterator<Item = T>,
+    every: u32,
+    seed: u64,
+) -> impl Iterator<Item = T> {
+    let every = exhaustive(1, every);
+    let first = seed % u64::from(every);
+    all.into_iter().skip(first as usize).step_by(every as usize)
+}
+
 /// The Rust code of the documents, which runs as doc tests.
 #[cfg(doctest)]
 mod documents {

@@ -159,7 +159,7 @@ const HOST: &[Step] = &[
     step(Always, "clippy, host", RUST, || {
         run!("cargo clippy --all-targets {WITH_PYTHON...} -- -D warnings")?;
         // It is no target of `cargo test`.
-        run!("cargo clippy --package meshalloc-tests --test qemu -- -D warnings")
+        run!("cargo clippy --test qemu -- -D warnings")
     }),
     step(Short, "tests", EVERYTHING, || tests(&[])),
     step(All, "tests, exhaustive", EVERYTHING, || {
@@ -287,10 +287,10 @@ const QEMU: &[Step] = &[
     step(Short, "QEMU", IN_QEMU, || {
         let others = ["mps2", "riscv"];
         let others = others.iter().flat_map(|board| ["--skip", board]);
-        run!("cargo test --package meshalloc-tests --test qemu -- --show-output {others...}")
+        run!("cargo test --test qemu -- --show-output {others...}")
     }),
     step(All, "QEMU, every board", IN_QEMU, || {
-        run!("cargo test --package meshalloc-tests --test qemu -- --show-output")
+        run!("cargo test --test qemu -- --show-output")
     }),
 ];
 

@@ -13,6 +13,7 @@ use meshalloc_tests::convert::{self, is_served};
 use meshalloc_tests::rig::{HeapMemory, cube, mesh};
 // A refused job that never waits may have had reservations made anew, which the next change needs
 // too.
+use meshalloc_tests::sample;
 use meshalloc_tests::saved::{Changes, look_at_jobs as look};
 
 const COMMANDS: u32 = 150;
@@ -132,14 +133,15 @@ fn check_all(machine: Grid, said: &mut Seen) {
     let grid = convert::grid(machine);
     let kinds = StrategyKind::built().map(|kind| kind.seeded(7));
     for (seed, strategy) in (0..).zip(kinds.filter(|&kind| is_served(kind, &grid))) {
-        for scheduler in [
+        let schedulers = [
             SchedulerKind::Fcfs,
             SchedulerKind::BypassQueue { threshold: 250 },
             SchedulerKind::ModifiedFcfs(Threshold::Dynamic { second: 10 }),
             SchedulerKind::ShortestJobFirst { threshold: 100 },
             SchedulerKind::Easy { reservations: 2 },
             SchedulerKind::Conservative,
-        ] {
+        ];
+        for scheduler in sample(schedulers, 3, seed) {
             let configuration = Configuration {
                 machine,
                 strategy,

@@ -10,6 +10,7 @@ use meshalloc::{
 };
 use meshalloc_tests::convert::{self, is_served};
 use meshalloc_tests::rig::{HeapMemory, ask_at, cube, mesh};
+use meshalloc_tests::sample;
 use meshalloc_tests::saved::{Changes, save};
 
 const JOBS_MAX: usize = 24;
@@ -103,12 +104,13 @@ fn check_all(machine: Grid, described: Option<&Description>) {
     };
     let kinds = StrategyKind::built().map(|kind| kind.seeded(7));
     for (seed, strategy) in (0..).zip(kinds.filter(|&kind| serves(kind))) {
-        for scheduler in [
+        let schedulers = [
             SchedulerKind::BypassQueue { threshold: 250 },
             SchedulerKind::ModifiedFcfs(Threshold::Dynamic { second: 10 }),
             SchedulerKind::Easy { reservations: 3 },
             SchedulerKind::Conservative,
-        ] {
+        ];
+        for scheduler in sample(schedulers, 4, seed) {
             let configuration = Configuration {
                 machine,
                 strategy,
