@@ -1,10 +1,10 @@
 //! What a strategy tries for a request, and whether an empty machine could serve it.
 
-use meshalloc::{Flags, Refusal, Request, StrategyKind};
+use meshalloc::{Contiguity, Flags, Refusal, Request, StrategyKind};
 
-use super::{Strategy, counts_processors, turns};
+use super::{Strategy, counts_processors, keeps_sides, turns};
 use crate::convert;
-use crate::grid::{orders, padded};
+use crate::grid::{NaiveMachine, orders, padded};
 use crate::pods;
 use crate::shaped;
 

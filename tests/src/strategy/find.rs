@@ -2,7 +2,7 @@
 
 use meshalloc::{CurveLine, StrategyKind};
 
-use super::{Held, Strategy, Wanted, turns};
+use super::{Held, Strategy, Wanted, counts_processors, turns};
 use crate::binary_tree::{self, Tree, parallel_layout};
 use crate::curve;
 use crate::grid::{Grid, Place, orders, padded};

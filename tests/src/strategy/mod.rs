@@ -6,7 +6,7 @@ mod held;
 
 use std::cell::{OnceCell, RefCell};
 
-use meshalloc::{Block, Contiguity, Flags, Refusal, Request, Serves, SliceRule, StrategyKind};
+use meshalloc::{Contiguity, Flags, Refusal, Request, Serves, SliceRule, StrategyKind};
 use rand_core::SeedableRng;
 use rand_pcg::Pcg32;
 
