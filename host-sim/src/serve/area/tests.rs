@@ -52,8 +52,14 @@ impl Memory {
 impl Disk for Shelf {
     fn read(&mut self, at: u64, bytes: &mut [u8]) -> io::Result<()> {
         let shelf = self.borrow();
-        for (at, byte) in (at..).zip(bytes) {
-            *byte = shelf.sector(at / SECTOR as u64)[(at % SECTOR as u64) as usize];
+        let mut at = at;
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let (number, from) = (at / SECTOR as u64, (at % SECTOR as u64) as usize);
+            let (part, after) = rest.split_at_mut(rest.len().min(SECTOR - from));
+            part.copy_from_slice(&shelf.sector(number)[from..from + part.len()]);
+            at += part.len() as u64;
+            rest = after;
         }
         Ok(())
     }
