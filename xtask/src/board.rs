@@ -1,5 +1,6 @@
 //! Starts the firmware: in QEMU, or on a board through probe-rs.
 
+use std::fmt::Display;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -150,8 +151,7 @@ pub(crate) fn template() -> Result<()> {
          --target-dir {folder}"
     )?;
 
-    // Free, unless another program takes it in the moment in between.
-    let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+    let port = free_port()?;
     let line = format!("tcp:{port}");
     let mut qemu = Command::new("qemu-system-arm");
     qemu.args([
@@ -168,20 +168,25 @@ pub(crate) fn template() -> Result<()> {
     .stdin(Stdio::null());
     let mut qemu = qemu.spawn().context("qemu-system-arm cannot be started")?;
     let smoke = folder.join("debug/examples/smoke");
-    let tried = reachable(port).and_then(|()| run!("{smoke} {line}"));
+    let tried = reachable(&"QEMU", port).and_then(|()| run!("{smoke} {line}"));
     qemu.kill()?;
     qemu.wait()?;
     tried
 }
 
-/// Waits until a program serves this port.
-fn reachable(port: SocketAddr) -> Result<()> {
+/// A port of this machine that is free, unless another program takes it in the moment in between.
+pub(crate) fn free_port() -> Result<SocketAddr> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?)
+}
+
+/// Waits until the program serves this port.
+pub(crate) fn reachable(program: &dyn Display, port: SocketAddr) -> Result<()> {
     const TRIES: u32 = 100;
     let served = (0..TRIES).any(|_| {
         thread::sleep(Duration::from_millis(100));
         // QEMU serves one client after the other.
         TcpStream::connect(port).is_ok()
     });
-    ensure!(served, "QEMU does not serve {port} after 10 s");
+    ensure!(served, "{program} does not serve {port} after 10 s");
     Ok(())
 }

@@ -18,6 +18,7 @@ mod licences;
 mod panics;
 mod python;
 mod ray;
+mod serve_rate;
 mod setup;
 mod shell;
 mod size;
@@ -70,6 +71,9 @@ enum Chore {
     Python(python::Options),
     /// Compare the advice for Ray with Ray itself, which is installed under `target/`
     Ray,
+    /// Measure the changes a second of `host-sim serve` and of `spalloc_server`, which is installed
+    /// under `target/`
+    ServeRate,
     /// Run a study as a job array on a Slurm of this machine, kill two tasks, and compare with one
     /// machine
     Slurm,
@@ -104,6 +108,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::C(options) => c::run(&options),
         Chore::Python(options) => python::run(&options),
         Chore::Ray => ray::run(),
+        Chore::ServeRate => serve_rate::run(),
         Chore::Slurm => checks::slurm(),
         Chore::Panics(options) => panics::run(&options),
         Chore::Fuzz(options) => checks::fuzz(&options),
