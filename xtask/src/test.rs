@@ -133,6 +133,12 @@ const fn step(
     }
 }
 
+/// The options for all cases.
+const EXHAUSTIVE: [&str; 2] = [
+    "--features",
+    "meshalloc-host-sim/exhaustive,meshalloc-tests/exhaustive",
+];
+
 /// All files of the repository.
 const EVERYTHING: &[&str] = &["."];
 const CORE: &[&str] = &["core"];
@@ -162,12 +168,7 @@ const HOST: &[Step] = &[
         run!("cargo clippy --test qemu -- -D warnings")
     }),
     step(Short, "tests", EVERYTHING, || tests(&[])),
-    step(All, "tests, exhaustive", EVERYTHING, || {
-        tests(&[
-            "--features",
-            "meshalloc-host-sim/exhaustive,meshalloc-tests/exhaustive",
-        ])
-    }),
+    step(All, "tests, exhaustive", EVERYTHING, || tests(&EXHAUSTIVE)),
     step(All, "examples of core", CORE, || {
         // Built with the tests.
         let folder = target_dir().join("debug/examples");
@@ -290,7 +291,7 @@ const QEMU: &[Step] = &[
         run!("cargo test --test qemu -- --show-output {others...}")
     }),
     step(All, "QEMU, every board", IN_QEMU, || {
-        run!("cargo test --test qemu -- --show-output")
+        run!("cargo test {EXHAUSTIVE...} --test qemu -- --show-output")
     }),
 ];
 

@@ -165,6 +165,7 @@ fn intervals_cover_the_mean_of_a_single_server_at_load_50() {
 }
 
 #[test]
+#[cfg(feature = "exhaustive")]
 fn intervals_cover_the_mean_of_a_single_server_at_load_80() {
     single_server(0.8).check();
 }
