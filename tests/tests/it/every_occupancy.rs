@@ -133,19 +133,20 @@ fn answers_as_its_naive_form(kind: StrategyKind) {
         }
     }
     // The most nodes of a machine on which every occupancy is compared, and the rounds of random
-    // ones on larger machines: the naive forms that look at every box take long.
+    // ones on larger machines: the naive forms that look at every box take long. Without the
+    // feature `exhaustive` a third of the random ones come.
     let (nodes_max, rounds) = match kind {
         StrategyKind::LeastExpectedBlocking { .. } | StrategyKind::LebEstimates { .. } => (6, 1),
         StrategyKind::FreeSubmeshList => (12, 2),
-        StrategyKind::BestFit | StrategyKind::BusyList => (12, exhaustive(6, 2)),
-        _ => (12, exhaustive(12, 4)),
+        StrategyKind::BestFit | StrategyKind::BusyList => (12, 6),
+        _ => (12, 12),
     };
     let compared = |machine: Machine, grid: &Grid| match grid.nodes() {
         nodes if nodes <= nodes_max => over(kind, machine, sampled(grid), Compare::WithModel),
         _ => over(
             kind,
             machine,
-            random_occupancies(grid, rounds),
+            sample(random_occupancies(grid, rounds), 3, 0),
             Compare::WithModel,
         ),
     };
@@ -167,7 +168,10 @@ fn answers_as_its_naive_form(kind: StrategyKind) {
         }
     }
     if on_cubes.recognisable > 0 {
-        assert!(on_cubes.granted > 500, "{kind}: {on_cubes:?}");
+        assert!(
+            on_cubes.granted > exhaustive(500, 200).into(),
+            "{kind}: {on_cubes:?}"
+        );
         assert_eq!(
             on_cubes.is_complete(),
             kind.info().complete,
