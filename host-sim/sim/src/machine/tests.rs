@@ -377,25 +377,21 @@ fn errors_of_yaml_have_file_and_line() {
 }
 
 #[test]
-fn aliases_and_levels_of_yaml_are_bounded() {
-    let dims = |first: &str, second: &str| {
-        let text = TOPOLOGY.replacen("{ x: 4, y: 4, z: 2 }", first, 1);
-        let text = text.replacen("{ x: 2, y: 2, z: 1 }", second, 1);
+fn yaml_has_no_aliases_and_few_levels() {
+    let dims = |dims: &str| {
+        let text = TOPOLOGY.replacen("{ x: 4, y: 4, z: 2 }", dims, 1);
         of_file("t.yaml", &text).unwrap()
     };
-    let (first, all) = ("&all { x: +4, y: 0x4, z: '2' }", "{ x: 4, y: 4, z: 2 }");
-    assert_eq!(dims(first, "*all"), dims(all, all));
-    let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
-    for at in 1..12 {
-        let before = [at - 1; 10].map(|of| format!("*a{of}")).join(", ");
-        bomb += &format!("a{at}: &a{at} [{before}]\n");
-    }
-    let chain = (1..100_000).map(|at| format!("- &a{at} [*a{}]\n", at - 1));
-    let chain = "- &a0 []\n".to_owned() + &chain.collect::<String>();
+    assert_eq!(
+        dims("&all { x: +4, y: 0x4, z: '2' }"),
+        dims("{ x: 4, y: 4, z: 2 }")
+    );
     for (text, expected) in [
-        (bomb, "aliases repeat more than 100000 values"),
-        (chain, ": more than 64 levels"),
-        ("- &a [*a]\n".to_owned(), ":1: more than 64 levels"),
+        (
+            "- &a []\n- *a\n".to_owned(),
+            ":2: an alias (Slurm reads none)",
+        ),
+        ("- &a [*a]\n".to_owned(), ":1: an alias"),
         ("- ".repeat(100_000), ":1: more than 64 levels"),
         ("? ".repeat(100_000), ":1: more than 64 levels"),
         ("[".repeat(100_000), ":1: "),

@@ -1,25 +1,18 @@
-//! YAML as a tree. An error about a value has its line, its key, and what is expected there.
+//! YAML as a tree. An error about a value has its line, its key, and what is expected there. Aliases
+//! are an error, as in Slurm.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Display;
 
 use saphyr_parser::{Event, Parser, ScalarStyle};
 
 use super::Wrong;
 
-/// The most lists, maps and aliases around a value.
+/// The most lists and maps around a value.
 const DEPTH_MAX: usize = 64;
 
-/// The most values that aliases repeat.
-const REPEATED_MAX: usize = 100_000;
-
 /// A file in parts, with the line of each.
-#[derive(Default)]
-pub(super) struct Events<'a> {
-    all: Vec<(Event<'a>, usize)>,
-    /// Where the value of each anchor begins.
-    anchors: BTreeMap<usize, usize>,
-}
+pub(super) struct Events<'a>(Vec<(Event<'a>, usize)>);
 
 /// A value, and where it is.
 pub(super) struct Node<'a> {
@@ -43,65 +36,44 @@ fn wrong<T>(line: usize, reason: impl Display) -> Result<T, Wrong> {
 
 impl<'a> Events<'a> {
     pub(super) fn of(text: &'a str) -> Result<Self, Wrong> {
-        let mut events = Events::default();
+        let mut events = Vec::new();
         for event in Parser::new_from_str(text) {
             let (event, line) = match event {
                 Ok((event, span)) => (event, span.start.line()),
                 Err(error) => return wrong(error.marker().line(), error.info()),
             };
             match event {
-                Event::DocumentStart(_) if !events.all.is_empty() => {
+                Event::Alias(_) => return wrong(line, "an alias (Slurm reads none)"),
+                Event::DocumentStart(_) if !events.is_empty() => {
                     return wrong(line, "a second document (expected one)");
                 }
-                Event::Scalar(_, _, anchor, _)
-                | Event::SequenceStart(anchor, _)
-                | Event::MappingStart(anchor, _) => {
-                    events.anchors.insert(anchor, events.all.len());
-                }
-                Event::Alias(_) | Event::SequenceEnd | Event::MappingEnd => {}
-                _ => continue,
+                Event::Scalar(..)
+                | Event::SequenceStart(..)
+                | Event::MappingStart(..)
+                | Event::SequenceEnd
+                | Event::MappingEnd => events.push((event, line)),
+                _ => {}
             }
-            events.all.push((event, line));
         }
-        Ok(events)
+        Ok(Events(events))
     }
 
     pub(super) fn root(&self) -> Result<Node<'_>, Wrong> {
-        if self.all.is_empty() {
+        if self.0.is_empty() {
             return wrong(1, "nothing (expected a list)");
         }
-        self.node(&mut 0, &mut (self.all.len() + REPEATED_MAX), "", 0)
+        self.node(&mut 0, "", 0)
     }
 
-    /// The value that begins at the event `next`, of at most `most` values.
-    fn node<'b>(
-        &'b self,
-        next: &mut usize,
-        most: &mut usize,
-        key: &'b str,
-        depth: usize,
-    ) -> Result<Node<'b>, Wrong> {
-        let (ref event, line) = self.all[*next];
+    /// The value that begins at the event `next`.
+    fn node<'b>(&'b self, next: &mut usize, key: &'b str, depth: usize) -> Result<Node<'b>, Wrong> {
+        let (ref event, line) = self.0[*next];
         *next += 1;
         if depth > DEPTH_MAX {
             return wrong(line, format!("more than {DEPTH_MAX} levels"));
         }
-        if *most == 0 {
-            return wrong(
-                line,
-                format!("aliases repeat more than {REPEATED_MAX} values"),
-            );
-        }
-        *most -= 1;
-        let is_end =
-            |next: usize| matches!(self.all[next].0, Event::SequenceEnd | Event::MappingEnd);
+        let is_end = |next: usize| matches!(self.0[next].0, Event::SequenceEnd | Event::MappingEnd);
         let kind = match event {
-            Event::Alias(anchor) => {
-                let Some(&start) = self.anchors.get(anchor) else {
-                    return wrong(line, "an alias without a value");
-                };
-                return self.node(&mut { start }, most, key, depth + 1);
-            }
             Event::Scalar(text, ScalarStyle::Plain, ..)
                 if matches!(&**text, "" | "~" | "null" | "Null" | "NULL") =>
             {
@@ -111,7 +83,7 @@ impl<'a> Events<'a> {
             Event::SequenceStart(..) => {
                 let mut items = Vec::new();
                 while !is_end(*next) {
-                    items.push(self.node(next, most, "", depth + 1)?);
+                    items.push(self.node(next, "", depth + 1)?);
                 }
                 *next += 1;
                 Kind::List(items)
@@ -119,12 +91,12 @@ impl<'a> Events<'a> {
             _ => {
                 let (mut values, mut keys) = (Vec::new(), BTreeSet::new());
                 while !is_end(*next) {
-                    let name = self.node(next, most, key, depth + 1)?;
+                    let name = self.node(next, key, depth + 1)?;
                     let key = name.text()?;
                     if !keys.insert(key) {
                         return wrong(name.line, format!("the key {key:?} is there twice"));
                     }
-                    values.push(self.node(next, most, key, depth + 1)?);
+                    values.push(self.node(next, key, depth + 1)?);
                 }
                 *next += 1;
                 Kind::Map(values)
