@@ -34,6 +34,8 @@ use crate::workload::empirical::names_file;
 mod hostlist;
 #[cfg(feature = "slurm")]
 mod slurm;
+#[cfg(feature = "slurm")]
+mod yaml;
 
 /// A machine as it is written: a grid, or the source of its description.
 ///

@@ -55,7 +55,7 @@ fn control_characters_of_every_kind_of_file_are_escaped() {
     );
     write(
         "topology.yaml",
-        "- topology: \"\\e[31m\\u009b2J\"\n  ODD: 1\n",
+        "- topology: \"\\e[31m\\u009b2J\"\n  torus3d:\n    ODD: 1\n",
     );
     write("ops", "alloc 1 2x2\nalloc ODD 2x2\n");
     write(

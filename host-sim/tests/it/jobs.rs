@@ -382,6 +382,7 @@ print(len(jobs), repr(float(jobs.waiting_time.mean())), repr(float(jobs.turnarou
 ";
 
 #[test]
+#[cfg_attr(not(feature = "exhaustive"), ignore = "it installs a package")]
 fn evalys_reads_the_jobs_and_finds_the_same_mean_waiting_time() {
     let folder = tempfile::tempdir().unwrap();
     let python = folder.path().join("venv/bin/python");

@@ -214,6 +214,7 @@ fn value(line: &str, name: &str) -> u32 {
 }
 
 #[test]
+#[cfg_attr(not(feature = "exhaustive"), ignore = "it starts a browser")]
 fn the_page_opens_in_chromium_at_400_and_1400_pixels() {
     for paper in PAPERS {
         opens_in_chromium(paper);

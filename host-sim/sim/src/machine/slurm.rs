@@ -28,165 +28,52 @@
 //! such places. Other topologies in the file are not read.
 
 use std::collections::BTreeSet;
-use std::fmt;
+use std::ops::Range;
+use std::slice;
 
 use meshalloc::{Description, Grid, Hole, Placement};
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
-use serde_saphyr::{RenderOptions, SnippetMode, Spanned};
 
+use super::yaml::{Events, Node};
 use super::{Wrong, hostlist};
 use crate::wording::counted;
 
-struct Topologies(Vec<Topology>);
-
-#[derive(Deserialize)]
-struct Topology {
-    torus3d: Option<Torus3d>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Torus3d {
-    toruses: Vec<Spanned<Torus>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Torus {
-    name: String,
-    dims: Spanned<Numbers>,
-    nodes: Option<Spanned<String>>,
-    #[serde(default)]
-    regions: Vec<Spanned<Region>>,
-    #[serde(default)]
-    placements: Vec<Spanned<Places>>,
-}
-
-/// A box of places that have nodes.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Region {
-    #[serde(default)]
-    anchor: Numbers,
-    dims: Numbers,
-    nodes: String,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Places {
-    dims: Numbers,
-    #[serde(default)]
-    anchor_seed: Numbers,
-    #[serde(default)]
-    anchor_spacing: Numbers,
-}
-
-/// A number for each dimension; 0 where none is given.
-#[derive(Clone, Copy, Deserialize, Default)]
-#[serde(default, deny_unknown_fields)]
-struct Numbers {
-    x: u16,
-    y: u16,
-    z: u16,
-}
-
-impl Numbers {
-    const fn all(self) -> [u16; 3] {
-        [self.x, self.y, self.z]
-    }
-
-    fn volume(self) -> u64 {
-        self.all().map(u64::from).iter().product()
-    }
-
-    /// Whether this condition holds for the two numbers of some dimension.
-    fn any(self, other: Numbers, holds: impl Fn(u16, u16) -> bool) -> bool {
-        let mut both = self.all().into_iter().zip(other.all());
-        both.any(|(one, other)| holds(one, other))
-    }
-}
-
-impl fmt::Display for Numbers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}x{}x{}", self.x, self.y, self.z)
-    }
-}
-
-impl<'de> Deserialize<'de> for Topologies {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct OneOrMany;
-        impl<'de> Visitor<'de> for OneOrMany {
-            type Value = Topologies;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a list of topologies")
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Topologies, A::Error> {
-                let mut all = Vec::new();
-                while let Some(topology) = list.next_element()? {
-                    all.push(topology);
-                }
-                Ok(Topologies(all))
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Topologies, A::Error> {
-                let only = Topology::deserialize(MapAccessDeserializer::new(map));
-                Ok(Topologies(vec![only?]))
-            }
-        }
-        deserializer.deserialize_any(OneOrMany)
-    }
-}
-
 /// The first torus of this name, or the first one, with its name.
 pub(super) fn read(text: &str, name: Option<&str>) -> Result<(Option<String>, Description), Wrong> {
-    let topologies: Topologies = serde_saphyr::from_str(text).map_err(|error| {
-        let line = error.location().map(|at| at.line() as usize);
-        let mut options = RenderOptions::default();
-        options.snippets = SnippetMode::Off;
-        let reason = error.render_with_options(options);
-        // The line is already shown before the reason.
-        let reason = reason.split(" at line ").next().unwrap_or_default();
-        let reason = reason.replace('\n', ", ");
-        Wrong { line, reason }
-    })?;
-    let mut machines: Vec<(String, Description)> = Vec::new();
-    for Torus3d { toruses } in topologies.0.into_iter().filter_map(|of| of.torus3d) {
+    let events = Events::of(text)?;
+    let root = events.root()?;
+    let topologies = if root.get("torus3d").is_ok() {
+        slice::from_ref(&root)
+    } else {
+        root.list()?
+    };
+    let mut machines: Vec<(&str, Description)> = Vec::new();
+    for topology in topologies {
+        let Some(torus3d) = topology.get("torus3d")? else {
+            continue;
+        };
+        torus3d.only(&["toruses"])?;
         // Each topology has names and nodes of its own.
-        let first = machines.len();
-        let mut hosts = BTreeSet::new();
-        for torus in &toruses {
-            let Spanned {
-                value: torus,
-                referenced: at,
-                ..
-            } = torus;
-            let machine = machine(torus, &mut hosts).map_err(|(line, reason)| Wrong {
-                line: usize::try_from(line).ok().filter(|&line| line > 0),
-                reason: format!("torus {:?}: {reason}", torus.name),
+        let (first, mut hosts) = (machines.len(), BTreeSet::new());
+        for torus in torus3d.need("toruses")?.list()? {
+            torus.only(&["name", "dims", "nodes", "regions", "placements"])?;
+            let name = torus.need("name")?.text()?;
+            let machine = machine(torus, &mut hosts).map_err(|Wrong { line, reason }| Wrong {
+                line,
+                reason: format!("torus {name:?}: {reason}"),
             })?;
-            if machines[first..]
-                .iter()
-                .any(|(name, _)| *name == torus.name)
-            {
-                return Err(Wrong {
-                    line: usize::try_from(at.line()).ok().filter(|&line| line > 0),
-                    reason: format!("name: two toruses have the name {:?}", torus.name),
-                });
+            if machines[first..].iter().any(|(other, _)| *other == name) {
+                return torus.wrong(format!("two toruses have the name {name:?}"));
             }
-            machines.push((torus.name.clone(), machine));
+            machines.push((name, machine));
         }
     }
-    let names: Vec<_> = machines.iter().map(|(name, _)| name.clone()).collect();
-    let is_wanted = |(torus, _): &(String, Description)| name.is_none_or(|name| torus == name);
+    let names: Vec<_> = machines.iter().map(|&(name, _)| name).collect();
+    let known = names.join(", ");
+    let is_wanted = |(torus, _): &(&str, Description)| name.is_none_or(|name| *torus == name);
     if let Some((name, machine)) = machines.into_iter().find(is_wanted) {
-        return Ok((Some(name), machine));
+        return Ok((Some(name.to_owned()), machine));
     }
-    let reason = match (name, &*names.join(", ")) {
+    let reason = match (name, &*known) {
         (_, "") => "no torus (expected torus3d with a list of toruses)".to_owned(),
         (name, known) => {
             let name = name.unwrap_or_default();
@@ -196,65 +83,133 @@ pub(super) fn read(text: &str, name: Option<&str>) -> Result<(Option<String>, De
     Err(Wrong { line: None, reason })
 }
 
-/// The machine of a torus. Its nodes are added to those of the other tori. The error is the line of
-/// the wrong key, and why it is wrong.
-fn machine(torus: &Torus, hosts: &mut BTreeSet<String>) -> Result<Description, (u64, String)> {
-    let Spanned {
-        value: dims,
-        referenced,
-        ..
-    } = torus.dims;
-    let at_dims = |error: &dyn fmt::Display| (referenced.line(), format!("dims: {error}"));
-    let grid = Grid::torus(&dims.all()).map_err(|error| at_dims(&error))?;
-    let machine = Description::new(grid).map_err(|error| at_dims(&error))?;
-    check_nodes(torus, hosts)?;
-    let holes = machine.with_absent(&holes(torus));
-    let machine = holes.map_err(|error| (regions_line(torus), format!("regions: {error}")))?;
-    let mut placements = Vec::new();
-    for place in &torus.placements {
-        let wrong = |reason: String| (place.referenced.line(), format!("placements: {reason}"));
-        let Places {
-            dims: sides,
-            anchor_seed: seed,
-            anchor_spacing: spacing,
-        } = place.value;
-        if sides.any(dims, |side, of| side > of) {
-            let reason = format!("dims {sides} (expected at most those of the torus, {dims})");
-            return Err(wrong(reason));
+/// The machine of a torus. Its nodes are added to those of the other tori.
+fn machine(torus: &Node, hosts: &mut BTreeSet<String>) -> Result<Description, Wrong> {
+    let dims = torus.need("dims")?;
+    let sides = numbers(Some(dims))?;
+    let grid = Grid::torus(&sides).or_else(|error| dims.wrong(error))?;
+    let mut machine = Description::new(grid).or_else(|error| dims.wrong(error))?;
+    let regions = list(torus, "regions")?;
+    match (torus.get("nodes")?, regions) {
+        (Some(nodes), []) => add(nodes, sides, hosts)?,
+        (Some(nodes), _) => return nodes.wrong("regions as well (expected one of them)"),
+        (None, []) => return torus.wrong("no place has a node (expected `nodes` or `regions`)"),
+        (None, [first, ..]) => {
+            let mut boxes = Vec::new();
+            for of in regions {
+                boxes.push(region(of, sides, &boxes, hosts)?);
+            }
+            let absent = machine.with_absent(&holes(sides, &boxes));
+            machine = absent.or_else(|error| first.wrong(format!("regions: {error}")))?;
         }
-        if seed.any(dims, |seed, of| seed >= of) {
-            let reason = format!("anchor_seed {seed} (expected a place in the torus, {dims})");
-            return Err(wrong(reason));
-        }
-        // Slurm takes the sides only if all three are 0.
-        let is_given = spacing.all() != [0; 3];
-        if is_given && spacing.any(dims, |spacing, of| spacing == 0 || spacing > of) {
-            let reason = format!(
-                "anchor_spacing {spacing} (expected all of x, y and z, from 1 to those of the \
-                 torus, {dims}, or none)"
-            );
-            return Err(wrong(reason));
-        }
-        let placement = Placement::new(&sides.all(), &seed.all(), &spacing.all());
-        placements.push(placement.map_err(|error| wrong(error.to_string()))?);
     }
-    machine
-        .with_placements(&placements)
-        .map_err(|error| (referenced.line(), format!("placements: {error}")))
+    let places = list(torus, "placements")?.iter();
+    let places: Result<Vec<_>, _> = places.map(|place| placement(place, sides)).collect();
+    let machine = machine.with_placements(&places?);
+    machine.or_else(|error| torus.wrong(format!("placements: {error}")))
+}
+
+/// The items of a key, none if it is missing.
+fn list<'a>(node: &'a Node, key: &str) -> Result<&'a [Node<'a>], Wrong> {
+    node.get(key)?.map_or(Ok(&[]), Node::list)
+}
+
+/// A number for each dimension; 0 where none is given.
+fn numbers(node: Option<&Node>) -> Result<[u16; 3], Wrong> {
+    let Some(node) = node else { return Ok([0; 3]) };
+    let number = |key| node.get(key)?.map_or(Ok(0), Node::number);
+    node.only(&["x", "y", "z"])?;
+    Ok([number("x")?, number("y")?, number("z")?])
+}
+
+fn placement(place: &Node, torus: [u16; 3]) -> Result<Placement, Wrong> {
+    place.only(&["dims", "anchor_seed", "anchor_spacing"])?;
+    let dims = numbers(Some(place.need("dims")?))?;
+    let seed = numbers(place.get("anchor_seed")?)?;
+    let spacing = numbers(place.get("anchor_spacing")?)?;
+    let any = |of: [u16; 3], holds: fn(u16, u16) -> bool| (0..3).any(|at| holds(of[at], torus[at]));
+    let (what, of, expected) = if any(dims, |dims, of| dims > of) {
+        ("dims", dims, "at most those of the torus")
+    } else if any(seed, |seed, of| seed >= of) {
+        ("anchor_seed", seed, "a place in the torus")
+    // Slurm takes the sides only if all three are 0.
+    } else if spacing != [0; 3] && any(spacing, |spacing, of| spacing == 0 || spacing > of) {
+        let expected = "none, or all of x, y and z, from 1 to those of the torus";
+        ("anchor_spacing", spacing, expected)
+    } else {
+        let placement = Placement::new(&dims, &seed, &spacing);
+        return placement.or_else(|error| place.wrong(format!("placements: {error}")));
+    };
+    let (of, torus) = (shown(of), shown(torus));
+    place.wrong(format!(
+        "placements: {what} {of} (expected {expected}, {torus})"
+    ))
+}
+
+fn shown([x, y, z]: [u16; 3]) -> String {
+    format!("{x}x{y}x{z}")
+}
+
+/// The extent of a region along each dimension.
+type Extents = [Range<u16>; 3];
+
+/// The extents of a region, whose nodes are added to those of the others.
+fn region(
+    node: &Node,
+    torus: [u16; 3],
+    others: &[Extents],
+    hosts: &mut BTreeSet<String>,
+) -> Result<Extents, Wrong> {
+    node.only(&["anchor", "dims", "nodes"])?;
+    let anchor = numbers(node.get("anchor")?)?;
+    let dims = numbers(Some(node.need("dims")?))?;
+    let wrong = |reason: &str| {
+        let (dims, anchor) = (shown(dims), shown(anchor));
+        node.wrong(format!("regions: {dims} at {anchor}{reason}"))
+    };
+    let is_inside = |at: usize| dims[at] > 0 && dims[at] <= torus[at].saturating_sub(anchor[at]);
+    if !(0..3).all(is_inside) {
+        let torus = shown(torus);
+        return wrong(&format!(" (expected a box within the torus, {torus})"));
+    }
+    let extents = [0, 1, 2].map(|at| anchor[at]..anchor[at] + dims[at]);
+    let overlaps = |other: &Extents| {
+        let mut both = extents.iter().zip(other);
+        both.all(|(own, of)| own.start < of.end && of.start < own.end)
+    };
+    if others.iter().any(overlaps) {
+        return wrong(" overlaps another region");
+    }
+    add(node.need("nodes")?, dims, hosts)?;
+    Ok(extents)
+}
+
+/// Adds the nodes of a box to those of the other boxes. Each node is at one place.
+fn add(nodes: &Node, sides: [u16; 3], hosts: &mut BTreeSet<String>) -> Result<(), Wrong> {
+    let text = nodes.text()?;
+    let count = sides.map(u64::from).iter().product();
+    let names = hostlist::names(text, count);
+    let names = names.or_else(|reason| nodes.wrong(format!("{text:?}: {reason}")))?;
+    if names.len() as u64 != count {
+        return nodes.wrong(format!(
+            "{text:?}: {} (expected {count}, one for each place of {})",
+            counted(names.len(), "node"),
+            shown(sides)
+        ));
+    }
+    match names.into_iter().find(|name| !hosts.insert(name.clone())) {
+        Some(name) => nodes.wrong(format!("node {name} is at two places")),
+        None => Ok(()),
+    }
 }
 
 /// The places of a torus that are in no region, as boxes: each grows along x, then y, then z.
-fn holes(torus: &Torus) -> Vec<Hole> {
-    let [x, y, z] = torus.dims.value.all();
-    let mut rest: BTreeSet<[u16; 3]> = BTreeSet::new();
-    if torus.nodes.is_none() {
-        let places = (0..z).flat_map(|z| (0..y).map(move |y| (y, z)));
-        rest.extend(places.flat_map(|(y, z)| (0..x).map(move |x| [z, y, x])));
-        for Region { anchor, dims, .. } in torus.regions.iter().map(|region| &region.value) {
-            let (from, len) = (anchor.all(), dims.all());
-            let is_in = |at: u16, axis: usize| (from[axis]..from[axis] + len[axis]).contains(&at);
-            rest.retain(|&[z, y, x]| !(is_in(x, 0) && is_in(y, 1) && is_in(z, 2)));
-        }
+fn holes([x, y, z]: [u16; 3], regions: &[Extents]) -> Vec<Hole> {
+    let mut rest: BTreeSet<[u16; 3]> = boxed([0; 3], [z, y, x]).collect();
+    for [along_x, along_y, along_z] in regions {
+        rest.retain(|[z, y, x]| {
+            !(along_x.contains(x) && along_y.contains(y) && along_z.contains(z))
+        });
     }
     let mut holes = Vec::new();
     while let Some(&first) = rest.first() {
@@ -286,78 +241,4 @@ fn holes(torus: &Torus) -> Vec<Hole> {
 fn boxed([z, y, x]: [u16; 3], [d, h, w]: [u16; 3]) -> impl Iterator<Item = [u16; 3]> {
     let rows = (z..z + d).flat_map(move |z| (y..y + h).map(move |y| (z, y)));
     rows.flat_map(move |(z, y)| (x..x + w).map(move |x| [z, y, x]))
-}
-
-/// The line of the first region, or else of the sides.
-fn regions_line(torus: &Torus) -> u64 {
-    let first = torus.regions.first();
-    first.map_or(torus.dims.referenced.line(), |region| {
-        region.referenced.line()
-    })
-}
-
-/// Checks that each node of a torus is at one place. The nodes are added to those of the other
-/// toruses.
-fn check_nodes(torus: &Torus, hosts: &mut BTreeSet<String>) -> Result<(), (u64, String)> {
-    let dims = torus.dims.value;
-    let mut add = |line: u64, key: &str, text: &str, places: Numbers| {
-        let wrong = |reason: String| (line, format!("{key}: {reason}"));
-        let names = hostlist::names(text, places.volume())
-            .map_err(|reason| wrong(format!("{text:?}: {reason}")))?;
-        if names.len() as u64 != places.volume() {
-            return Err(wrong(format!(
-                "{text:?}: {} (expected {}, one for each place of {places})",
-                counted(names.len(), "node"),
-                places.volume()
-            )));
-        }
-        match names.into_iter().find(|name| !hosts.insert(name.clone())) {
-            Some(name) => Err(wrong(format!("node {name} is at two places"))),
-            None => Ok(()),
-        }
-    };
-    if let Some(nodes) = &torus.nodes {
-        let line = nodes.referenced.line();
-        return if torus.regions.is_empty() {
-            add(line, "nodes", &nodes.value, dims)
-        } else {
-            Err((line, "nodes and regions (expected one of them)".to_owned()))
-        };
-    }
-    for (at, region) in torus.regions.iter().enumerate() {
-        let line = region.referenced.line();
-        let wrong = |reason: String| Err((line, format!("regions: {reason}")));
-        let Region {
-            anchor,
-            dims: sides,
-            ref nodes,
-        } = region.value;
-        let end = |from: u16, len: u16| u32::from(from) + u32::from(len);
-        let axes = |of: &Region| {
-            let (from, len) = (of.anchor.all(), of.dims.all());
-            [0, 1, 2].map(|at| u32::from(from[at])..end(from[at], len[at]))
-        };
-        let own = axes(&region.value);
-        let is_outside = own
-            .iter()
-            .zip(dims.all())
-            .any(|(of, side)| of.end > side.into());
-        if sides.volume() == 0 || is_outside {
-            let reason = format!("{sides} at {anchor} (expected a box within the torus, {dims})");
-            return wrong(reason);
-        }
-        let overlaps = |other: &Spanned<Region>| {
-            let mut both = own.iter().zip(axes(&other.value));
-            both.all(|(own, of)| own.start < of.end && of.start < own.end)
-        };
-        if torus.regions[..at].iter().any(overlaps) {
-            return wrong(format!("{sides} at {anchor} overlaps another region"));
-        }
-        add(line, "regions: nodes", nodes, sides)?;
-    }
-    if torus.regions.is_empty() {
-        let reason = "no place has a node (expected `nodes` or `regions`)";
-        return Err((regions_line(torus), reason.to_owned()));
-    }
-    Ok(())
 }

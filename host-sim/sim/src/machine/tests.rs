@@ -248,7 +248,30 @@ fn errors_of_yaml_have_file_and_line() {
         TOPOLOGY.replacen(from, to, 1)
     };
     for (text, expected) in [
-        (change("x: 4,", "x: four,"), "t.yaml:11: "),
+        (
+            change("x: 4,", "x: four,"),
+            "t.yaml:11: torus \"small\": x: \"four\" (expected a number from 0 to 65535)",
+        ),
+        (
+            change("x: 4,", "x: 65536,"),
+            "t.yaml:11: torus \"small\": x: \"65536\" (expected a number",
+        ),
+        (
+            change("x: 4,", "x: 010,"),
+            "t.yaml:11: torus \"small\": x: \"010\" (expected a number",
+        ),
+        (
+            change("x: 4,", "x: 4, 'x': 4,"),
+            "t.yaml:11: the key \"x\" is there twice",
+        ),
+        (
+            change("{ x: 4, y: 4, z: 2 }", "[4, 4, 2]"),
+            "t.yaml:11: torus \"small\": dims: a list (expected a map)",
+        ),
+        (
+            change("        dims: { x: 4, y: 4, z: 2 }\n", ""),
+            "t.yaml:10: torus \"small\": no dims",
+        ),
         (
             change("y: 2, z: 1 }", "y: 9, z: 1 }"),
             "t.yaml:14: torus \"small\": placements: dims 2x9x1 (expected at most",
@@ -259,7 +282,7 @@ fn errors_of_yaml_have_file_and_line() {
         ),
         (
             change("name: small", "nam: small"),
-            "t.yaml:10: unknown field `nam`",
+            "t.yaml:10: unknown key \"nam\" (expected one of name, dims, nodes, regions, ",
         ),
         (
             change("seed: { x: 1 }", "seed: { x: 4 }"),
@@ -267,18 +290,18 @@ fn errors_of_yaml_have_file_and_line() {
         ),
         (
             change("y: 2, z: 2 }\n      - name", "y: 0, z: 2 }\n      - name"),
-            "t.yaml:15: torus \"small\": placements: anchor_spacing 2x0x2 (expected all of",
+            "t.yaml:15: torus \"small\": placements: anchor_spacing 2x0x2 (expected none,",
         ),
         (
             change(
                 "{ x: 2, y: 2, z: 2 }\n      - name",
                 "{ x: 5, y: 2, z: 2 }\n      - name",
             ),
-            "t.yaml:15: torus \"small\": placements: anchor_spacing 5x2x2 (expected all of",
+            "t.yaml:15: torus \"small\": placements: anchor_spacing 5x2x2 (expected none,",
         ),
         (
             change("anchor_spacing", "anchor_space"),
-            "t.yaml:17: unknown field `anchor_space`",
+            "t.yaml:17: torus \"small\": unknown key \"anchor_space\" (expected one of dims, ",
         ),
         (
             change("nodes: node[0-31]", "nodes: node[0-29]"),
@@ -294,20 +317,20 @@ fn errors_of_yaml_have_file_and_line() {
         ),
         (
             change("        nodes: node[0-31]\n", ""),
-            "t.yaml:11: torus \"small\": no place has a node (expected `nodes` or `regions`)",
+            "t.yaml:10: torus \"small\": no place has a node (expected `nodes` or `regions`)",
         ),
         // What is wrong with another torus counts as well, as Slurm reads all of them.
         (
             change("node[32-287]", "node[31-286]"),
-            "t.yaml:24: torus \"large\": regions: nodes: node node31 is at two places",
+            "t.yaml:24: torus \"large\": nodes: node node31 is at two places",
         ),
         (
             change("name: large", "name: small"),
-            "t.yaml:18: name: two toruses have the name \"small\"",
+            "t.yaml:18: two toruses have the name \"small\"",
         ),
         (
             change("        regions:\n", "        nodes: a\n        regions:\n"),
-            "t.yaml:23: torus \"large\": nodes and regions (expected one of them)",
+            "t.yaml:23: torus \"large\": nodes: regions as well (expected one of them)",
         ),
         (
             change("{ z: 4 }", "{ z: 3 }"),
@@ -321,12 +344,14 @@ fn errors_of_yaml_have_file_and_line() {
             "- topology: a\n  tree: {}\n".to_owned(),
             "t.yaml: no torus (expected torus3d",
         ),
-        ("- [\n".to_owned(), "t.yaml:"),
+        ("- [\n".to_owned(), "t.yaml:2: "),
+        ("a: b\na: *c\n".to_owned(), "t.yaml:2: "),
         (
-            "5\n".to_owned(),
-            "t.yaml: invalid type: integer `5`, expected a list",
+            format!("{TOPOLOGY}---\n{TOPOLOGY}"),
+            "t.yaml:26: a second document (expected one)",
         ),
-        (String::new(), "t.yaml"),
+        ("5\n".to_owned(), "t.yaml:1: \"5\" (expected a list)"),
+        (String::new(), "t.yaml:1: nothing (expected a list)"),
     ] {
         let error = of_file("t.yaml", &text).unwrap_err();
         assert!(error.starts_with(expected), "{text}\n{error}");
@@ -349,11 +374,40 @@ fn errors_of_yaml_have_file_and_line() {
         error.contains("torus \"large\": placements: more than 256"),
         "{error}"
     );
-    // Aliases that would grow without bound are refused.
-    let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
-    for at in 1..12 {
-        let before = [at - 1; 10].map(|of| format!("*a{of}")).join(", ");
-        bomb += &format!("a{at}: &a{at} [{before}]\n");
+}
+
+#[test]
+fn yaml_has_no_aliases_and_few_levels() {
+    let dims = |dims: &str| {
+        let text = TOPOLOGY.replacen("{ x: 4, y: 4, z: 2 }", dims, 1);
+        of_file("t.yaml", &text).unwrap()
+    };
+    assert_eq!(
+        dims("&all { x: +4, y: 0x4, z: '2' }"),
+        dims("{ x: 4, y: 4, z: 2 }")
+    );
+    for (text, expected) in [
+        (
+            "- &a []\n- *a\n".to_owned(),
+            ":2: an alias (Slurm reads none)",
+        ),
+        ("- &a [*a]\n".to_owned(), ":1: an alias"),
+        ("- ".repeat(100_000), ":1: more than 64 levels"),
+        ("? ".repeat(100_000), ":1: more than 64 levels"),
+        ("[".repeat(100_000), ":1: "),
+        ("{a: ".repeat(100_000), ":1: "),
+    ] {
+        let error = of_file("t.yaml", &text).unwrap_err();
+        assert!(error.contains(expected), "{error}");
     }
-    assert!(of_file("t.yaml", &bomb).is_err());
+    let deep = |levels| {
+        let (open, close) = ("[".repeat(levels), "]".repeat(levels));
+        of_file("t.yaml", &format!("- tree: {open}{close}\n{TOPOLOGY}"))
+    };
+    assert_eq!(deep(63).unwrap().name, "small");
+    assert!(
+        deep(64)
+            .unwrap_err()
+            .contains("t.yaml:1: more than 64 levels")
+    );
 }
