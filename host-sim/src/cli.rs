@@ -172,7 +172,8 @@ enum Command {
     Reproduce(ReproduceArgs),
     /// Talk to a controller on a board: its state, jobs, faults, why jobs wait, what fits
     ///
-    /// Jobs and configuration stay when the command ends. Times are in milliseconds.
+    /// Jobs and configuration stay when the command ends. Times in JSON are in
+    /// milliseconds of the controller's clock.
     #[command(after_help = DEVICE_EXAMPLES)]
     Device(DeviceArgs),
     /// Serve a controller to many clients, over TCP and a Unix socket, with its state in a file

@@ -308,16 +308,15 @@ impl Device<'_> {
     fn try_change(&mut self, change: &Change) -> Result<Result<(), Error>, Failure> {
         let mut happened = Vec::new();
         let outcome = self.line.client.call(change, None, &mut |event, blocks| {
-            happened.push((*event, blocks.to_vec()));
+            // What other jobs get meanwhile is no answer to a submission.
+            if !matches!(*change, Change::Submit { job, .. } if job != event.job) {
+                happened.push((*event, blocks.to_vec()));
+            }
         });
         let outcome = outcome.map_err(|error| lost(&self.line.endpoint, &error))?;
-        let granted = match *change {
-            Change::Submit { job, .. } => happened.iter().any(|(event, _)| event.job == job),
-            _ => false,
-        };
         match (change, outcome) {
             // The event says more.
-            (Change::Submit { .. }, Ok(Outcome::Done)) if granted => {}
+            (Change::Submit { .. }, Ok(Outcome::Done)) if !happened.is_empty() => {}
             (Change::Submit { job, .. }, Ok(Outcome::Done)) => self.waits(*job)?,
             (Change::Release { job }, Ok(Outcome::Released { processors })) => {
                 let text = match processors {

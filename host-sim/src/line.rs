@@ -30,6 +30,12 @@ pub(crate) fn hint(error: &ClientError) -> &'static str {
             error: ProtocolError::LeasesRun,
             ..
         } => "; a simulation needs it: wait until the leases of other clients have ended",
+        ClientError::Refused {
+            error: ProtocolError::BadMessage,
+            ..
+        } => {
+            "; an image knows gangs, priorities, preemption, replacement and tolerance only with these features"
+        }
         _ => "",
     }
 }

@@ -57,16 +57,17 @@ const fn features(journal: bool) -> &'static str {
     }
 }
 
+/// What `host-sim device` can ask for beyond these.
+const FOR_OPERATORS: &str = "gangs,preemption,tolerance";
+
 /// Builds the image and serves it until QEMU ends.
 pub(crate) fn qemu(options: &QemuOptions) -> Result<()> {
     let QemuOptions { board, port, .. } = *options;
     let emulator = setup::emulator(board)?;
     setup::target_and_emulator(board)?;
     println!("building the image, which takes some minutes at first; its last crate takes longest");
-    let image = Image::build(
-        board,
-        &image::with_emulator(board, features(options.journal)),
-    )?;
+    let features = format!("{},{FOR_OPERATORS}", features(options.journal));
+    let image = Image::build(board, &image::with_emulator(board, &features))?;
     let serial = format!("tcp:127.0.0.1:{port},nodelay=on,server=on,wait=off");
     let mut qemu = Command::new(emulator.program);
     qemu.args(emulator.arguments(&image.path()))
@@ -74,6 +75,7 @@ pub(crate) fn qemu(options: &QemuOptions) -> Result<()> {
         .stdin(Stdio::null())
         .stdout(Stdio::null());
     println!("serving on 127.0.0.1:{port} until Ctrl-C; in another terminal, for example:");
+    println!("  cargo run --release -- device --tcp 127.0.0.1:{port} info");
     println!(
         "  cargo run --release -- run --backend tcp:127.0.0.1:{port} --mesh 64x64 --strategy fsl --load 0.47 --jobs 2000 --replications 2"
     );
