@@ -57,16 +57,17 @@ const fn features(journal: bool) -> &'static str {
     }
 }
 
-/// What `host-sim device` can ask for beyond these.
-const FOR_OPERATORS: &str = "gangs,preemption,tolerance";
-
 /// Builds the image and serves it until QEMU ends.
 pub(crate) fn qemu(options: &QemuOptions) -> Result<()> {
     let QemuOptions { board, port, .. } = *options;
     let emulator = setup::emulator(board)?;
     setup::target_and_emulator(board)?;
     println!("building the image, which takes some minutes at first; its last crate takes longest");
-    let features = format!("{},{FOR_OPERATORS}", features(options.journal));
+    let mut features = features(options.journal).to_owned();
+    // Beside all strategies the RAM of the main board has no room for more of each job.
+    if board.name != image::MAIN.name {
+        features += ",gangs,preemption,tolerance";
+    }
     let image = Image::build(board, &image::with_emulator(board, &features))?;
     let serial = format!("tcp:127.0.0.1:{port},nodelay=on,server=on,wait=off");
     let mut qemu = Command::new(emulator.program);
