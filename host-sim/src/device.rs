@@ -205,7 +205,8 @@ impl Device<'_> {
             }
             Command::Release { job } => self.change(&Change::Release { job: JobId(*job) }),
             Command::Fail { at } => {
-                let change = self.parsed("fault", at)?;
+                let change = self.parsed("fault", at);
+                let change = change.map_err(|reason| reason.replace("`fault ", "`fail "))?;
                 self.change(&change)
             }
             Command::Repair { at } => {
@@ -229,22 +230,24 @@ impl Device<'_> {
     }
 
     /// The change that these words stand for, which are an operation of `replay`.
-    fn parsed(&self, operation: &str, words: &[String]) -> Result<Change, Failure> {
+    fn parsed(&self, operation: &str, words: &[String]) -> Result<Change, String> {
         let line = format!("{operation} {}", words.join(" "));
-        let parsed = replay::parse(line.as_bytes(), self.line.configuration.machine);
-        match parsed {
-            Ok(Some(change)) => Ok(change),
-            Ok(None) => Err("no operation".to_owned().into()),
-            Err(reason) => Err(reason.into()),
-        }
+        let parsed = replay::parse(line.as_bytes(), self.line.configuration.machine)?;
+        parsed.ok_or_else(|| "no operation".to_owned())
     }
 
     fn request(&self, shape: &[String]) -> Result<Request, Failure> {
+        const EXPECTED: &str = "(expected 4x3, 3x 4x3 or chips=N)";
         let is_option = |word: &&String| word.contains('=') && !word.starts_with("chips=");
         if let Some(word) = shape.iter().find(is_option) {
-            return Err(format!("{word:?} is no shape (expected 4x3, 3x 4x3 or chips=N)").into());
+            return Err(format!("{word:?} is no shape {EXPECTED}").into());
         }
-        match self.parsed("alloc 0", shape)? {
+        // The operation of `replay` has an ID and options besides the shape.
+        let in_short = |reason: String| match reason.split_once(" (expected `alloc") {
+            Some((what, _)) => format!("{what} {EXPECTED}"),
+            None => reason,
+        };
+        match self.parsed("alloc 0", shape).map_err(in_short)? {
             Change::Submit { request, .. } => Ok(request),
             _ => Err("no shape".to_owned().into()),
         }
@@ -301,7 +304,15 @@ impl Device<'_> {
 
     /// Has a change carried out, and prints its outcome and the grants that follow from it.
     fn change(&mut self, change: &Change) -> Result<(), Failure> {
-        self.try_change(change)?.map_err(|error| refused(&error))
+        let of = match *change {
+            Change::Submit { job, .. }
+            | Change::Release { job }
+            | Change::Replace { job }
+            | Change::Preempt { job, .. } => format!("job {}: ", job.0),
+            _ => String::new(),
+        };
+        let outcome = self.try_change(change)?;
+        outcome.map_err(|error| format!("{of}{error}").into())
     }
 
     /// The same, but does not print an error of the controller.

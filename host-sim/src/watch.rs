@@ -21,7 +21,7 @@ use crate::progress::Bar;
 use crate::settings::{FileArgs, Given, Takes, only};
 use crate::signals::is_interrupted;
 use crate::view::{self, ViewArgs};
-use frame::{Frame, Look, Queued};
+use frame::{Frame, Look, Queued, too_small};
 use meshalloc_sim::backend::BackendError;
 use meshalloc_sim::experiment::Experiment;
 use meshalloc_sim::history::History;
@@ -382,7 +382,14 @@ fn show(
         }
     };
     let size = is_terminal.then(ratatui::crossterm::terminal::size);
-    let (width, height) = size.and_then(Result::ok).unwrap_or(SIZE);
+    // The last line of a terminal is for the prompt.
+    let (width, height) = match size.and_then(Result::ok) {
+        Some((width, height)) => (width, height.saturating_sub(1)),
+        None => SIZE,
+    };
+    if let Some(reason) = too_small(width, height) {
+        return Err(reason.into());
+    }
     let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
     draw(source, &seen, 0, look, &mut buffer);
     Ok(output.write_all(&coloured(printed(&buffer).into_bytes()))?)

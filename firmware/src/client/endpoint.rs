@@ -126,8 +126,15 @@ impl Endpoint {
     pub fn open(&self) -> Result<Box<dyn Line + Send>, String> {
         match self {
             Endpoint::Tcp { address } => {
-                let stream =
-                    connect(address).map_err(|error| format!("cannot connect: {error}"))?;
+                let stream = connect(address).map_err(|error| {
+                    let nothing = error.kind() == io::ErrorKind::ConnectionRefused;
+                    let nothing = if nothing {
+                        "; nothing listens there"
+                    } else {
+                        ""
+                    };
+                    format!("cannot connect: {error}{nothing}")
+                })?;
                 let line = IoLine::tcp(stream).map_err(|error| error.to_string())?;
                 Ok(Box::new(line))
             }

@@ -69,14 +69,18 @@ fn write(buffer: &mut Buffer, area: Rect, row: u16, text: &str, style: Style) {
     }
 }
 
+/// Why a window of this size has no room for a frame.
+pub fn too_small(width: u16, height: u16) -> Option<String> {
+    let (least, lines) = LEAST;
+    let reason =
+        || format!("watch needs {least} x {lines} characters; the window has {width} x {height}");
+    (width < least || height < lines).then(reason)
+}
+
 impl Frame<'_> {
     /// Draws the frame into this part of the buffer.
     pub fn draw(&self, look: Look, area: Rect, buffer: &mut Buffer) {
-        if area.width < LEAST.0 || area.height < LEAST.1 {
-            let text = format!(
-                "watch needs {} x {} characters; the window has {} x {}",
-                LEAST.0, LEAST.1, area.width, area.height
-            );
+        if let Some(text) = too_small(area.width, area.height) {
             let lines = wrapped(&text, area.width.into());
             for (row, line) in (0..).zip(lines) {
                 write(buffer, area, row, &line, Style::new());
