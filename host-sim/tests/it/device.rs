@@ -345,8 +345,10 @@ fn what_cannot_be_done_is_an_error() {
             "submit 9 2x2 --lease 0.0001",
             "expected at least a millisecond",
         ),
-        ("release 9", unknown),
+        ("submit 9 4*4", "(expected 4x3, 3x 4x3 or chips=N)"),
+        ("release 9", "job 9: no job with this name waits or runs"),
         ("why 9", unknown),
+        ("fail 1", "y is missing (expected `fail X Y` on mesh 4x4)"),
         ("fail 16 0", "x = 16 is outside mesh 4x4 (expected 0 to 3)"),
     ] {
         let ended = session.ended(command);
@@ -358,6 +360,11 @@ fn what_cannot_be_done_is_an_error() {
     assert!(
         nowhere.code == Some(2) && nowhere.stderr.contains("expected --port DEVICE"),
         "{nowhere}"
+    );
+    let nobody = host_sim("device --tcp 127.0.0.1:1 info");
+    assert!(
+        nobody.stderr.contains("; nothing listens there"),
+        "{nobody}"
     );
     let twice = host_sim("device --tcp 127.0.0.1:1 --unix a info");
     assert_eq!(twice.code, Some(2), "{twice}");
