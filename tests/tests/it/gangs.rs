@@ -363,6 +363,9 @@ fn operate(configuration: Configuration, operations: u32, seed: u64) -> Met {
     met
 }
 
+/// With each configuration.
+const OPERATIONS: u32 = exhaustive(5000, 400);
+
 #[test]
 fn a_gang_gets_all_of_its_slices_or_none() {
     let schedulers = [
@@ -371,6 +374,7 @@ fn a_gang_gets_all_of_its_slices_or_none() {
         SchedulerKind::Conservative,
     ];
     let mut all = Met::default();
+    let mut operations = 0;
     for machine in machines() {
         for &strategy in StrategyKind::ALL {
             if !strategy.serves().includes(&machine) {
@@ -384,7 +388,8 @@ fn a_gang_gets_all_of_its_slices_or_none() {
                     strategy,
                     scheduler,
                 };
-                let met = operate(configuration, exhaustive(5000, 400), number);
+                let met = operate(configuration, OPERATIONS, number);
+                operations += OPERATIONS;
                 let finds_all = FIND_ALL.contains(&strategy);
                 assert!(
                     met.given_up == 0 || !finds_all,
@@ -406,6 +411,7 @@ fn a_gang_gets_all_of_its_slices_or_none() {
         all.incomplete > 10 && all.given_up > 10 && all.never > 10 && all.replaced > 10,
         "{all:?}"
     );
+    assert!(operations >= exhaustive(1_000_000, 80_000), "{operations}");
 }
 
 /// On every occupancy of a mesh of 4 x 3, for gangs of each shape.
