@@ -218,7 +218,13 @@ fn smallest_sets_and_reasons_are_those_of_brute_force() {
             scheduler,
         };
         let mut seen = [0_u32; 4];
-        in_random_states(configuration, None, 120, &mut |_, situation, _| {
+        // Ten thousand in all with the feature.
+        let states = if cfg!(feature = "exhaustive") {
+            2_500
+        } else {
+            120
+        };
+        in_random_states(configuration, None, states, &mut |_, situation, _| {
             for waiting in &situation.waiting {
                 let extents = waiting.request.shape.extents().to_vec();
                 let fits_without = |set| {
