@@ -1,5 +1,5 @@
-//! YAML as a tree. An error about a value has its line, its key, and what is expected there. Aliases
-//! are an error, as in Slurm.
+//! YAML as a tree. An error about a value has its line, its key, and what is expected there.
+//! Aliases are an error, as in Slurm.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
