@@ -332,7 +332,7 @@ fn jobs_make_room_for_an_urgent_one() {
 
 #[test]
 fn what_cannot_be_done_is_an_error() {
-    let session = Session::new(5);
+    let session = Session::new(7);
     let unknown = "no job with this name waits or runs";
     for (command, error) in [
         (
