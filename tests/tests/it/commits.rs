@@ -11,9 +11,9 @@ use meshalloc::{
 };
 use meshalloc_tests::convert::{self, is_served};
 use meshalloc_tests::rig::{HeapMemory, cube, mesh};
+use meshalloc_tests::sample;
 // A refused job that never waits may have had reservations made anew, which the next change needs
 // too.
-use meshalloc_tests::sample;
 use meshalloc_tests::saved::{Changes, look_at_jobs as look};
 
 const COMMANDS: u32 = 150;
