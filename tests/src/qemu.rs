@@ -5,17 +5,19 @@
 
 use std::env;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use meshalloc::{Change, EventKind, Ticks};
 use meshalloc_firmware::boards::{self, BOARDS, Emulator, Info};
-use meshalloc_firmware::{Client, ClientError, IoLine, Line, Options};
+use meshalloc_firmware::{Client, ClientError, Line, Options};
 use object::read::elf::ElfFile32;
 use object::{Endianness, Object, ObjectSymbol};
 use tempfile::TempDir;
@@ -26,6 +28,8 @@ use crate::rig::{Answer, Ended, Granted};
 const MAIN: &Info = &BOARDS[0];
 /// How long QEMU may take to open its sockets.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
+/// How often a client sends a frame, a second apart: on a busy host, a restore takes seconds.
+const TRIES: u32 = 60;
 /// How long to wait before looking again.
 const POLL: Duration = Duration::from_millis(10);
 
@@ -188,7 +192,11 @@ impl Qemu {
             doing: "connecting",
             source,
         })?;
-        Client::connect(line, Options::default())
+        let options = Options {
+            tries: TRIES,
+            ..Options::default()
+        };
+        Client::connect(line, options)
     }
 
     /// The serial port.
@@ -197,7 +205,7 @@ impl Qemu {
     ///
     /// When QEMU has ended.
     pub fn line(&self) -> io::Result<impl Line + use<>> {
-        Ok(IoLine::new(UnixStream::connect(self.serial())?))
+        Serial::new(UnixStream::connect(self.serial())?)
     }
 
     /// Presses the reset button and waits for the log of the new start. The serial line stays.
@@ -288,6 +296,66 @@ impl Drop for Qemu {
         // Both fail only when it has ended already, which is what is wanted.
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// The serial port. A thread reads all that comes, also while nobody receives: QEMU sends a byte at
+/// a time, a socket takes fewer than 300 of them unread, and QEMU then stands still, deaf to its
+/// monitor.
+struct Serial {
+    socket: UnixStream,
+    came: Receiver<Vec<u8>>,
+    /// What came, and did not fit in the buffer of the caller.
+    rest: Vec<u8>,
+}
+
+impl Serial {
+    fn new(socket: UnixStream) -> io::Result<Self> {
+        socket.set_write_timeout(Some(START_TIMEOUT))?;
+        let mut source = socket.try_clone()?;
+        let (sender, came) = mpsc::channel();
+        thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            // An error of the socket is seen by the caller, too: nothing comes any more.
+            while let Ok(len @ 1..) = source.read(&mut buffer) {
+                if sender.send(buffer[..len].to_vec()).is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(Serial {
+            socket,
+            came,
+            rest: Vec::new(),
+        })
+    }
+}
+
+impl Line for Serial {
+    fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.socket.write_all(bytes)
+    }
+
+    fn receive(&mut self, buffer: &mut [u8], timeout: Duration) -> io::Result<usize> {
+        if self.rest.is_empty() {
+            self.rest = match self.came.recv_timeout(timeout) {
+                Ok(bytes) => bytes,
+                Err(RecvTimeoutError::Timeout) => return Ok(0),
+                Err(error) => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, error)),
+            };
+        }
+        let len = buffer.len().min(self.rest.len());
+        let rest = self.rest.split_off(len);
+        buffer[..len].copy_from_slice(&self.rest);
+        self.rest = rest;
+        Ok(len)
+    }
+}
+
+impl Drop for Serial {
+    fn drop(&mut self) {
+        // This ends the thread. It fails only when QEMU, and the thread with it, has ended.
+        let _ = self.socket.shutdown(Shutdown::Both);
     }
 }
 
