@@ -121,6 +121,8 @@ pub fn mixed(start: u64, samples: impl Iterator<Item = u64>) -> u64 {
 
 /// The data that a board remembers over a reset, in memory that no start-up code clears. At power
 /// on this memory may have any contents.
+// Tests in QEMU look at `restores`.
+#[repr(C)]
 #[derive(Debug)]
 pub struct Kept {
     /// The number of this boot, low word first.

@@ -241,21 +241,43 @@ impl Qemu {
     ///
     /// When QEMU has ended, or the image keeps no such time.
     pub fn longest_slice_ms(&mut self) -> f64 {
+        let (address, size) = self.symbol("COMMAND_TICKS");
+        let ticks = self.peek_word(address + size - 4);
+        // SysTick has 168 MHz in QEMU, an instruction takes 64 ns.
+        let instructions = f64::from(ticks) / (0.168 * 64.0);
+        instructions * 1.5 / 16_000.0
+    }
+
+    /// The number of restores in a row that the firmware with a journal has begun and not ended.
+    ///
+    /// # Panics
+    ///
+    /// When QEMU has ended, or the image keeps no such number.
+    pub fn restores_begun(&mut self) -> u32 {
+        // `Kept` has four words: the number of the boot, and then the restores with its complement.
+        let (address, _) = self.symbol("KEPT");
+        let [count, complement] = [8, 12].map(|offset| self.peek_word(address + offset));
+        if complement == !count { count } else { 0 }
+    }
+
+    /// Address and size of the only symbol of the image with this in its name.
+    fn symbol(&self, part: &str) -> (u64, u64) {
         let data = fs::read(&self.image).expect("the image is there");
         let elf = ElfFile32::<Endianness>::parse(&*data).expect("the image is an ELF file");
         let has_name = |symbol: &_| {
             let name = ObjectSymbol::name(symbol);
-            name.is_ok_and(|name| name.contains("COMMAND_TICKS"))
+            name.is_ok_and(|name| name.contains(part))
         };
-        let record = elf.symbols().find(has_name);
-        let record = record.expect("the image for QEMU keeps times");
-        // The last word of the record.
-        let word = self.peek(record.address() + record.size() - 4, 4);
-        let word = word.expect("QEMU writes its memory");
-        let ticks = u32::from_le_bytes(word.try_into().expect("four bytes"));
-        // SysTick has 168 MHz in QEMU, an instruction takes 64 ns.
-        let instructions = f64::from(ticks) / (0.168 * 64.0);
-        instructions * 1.5 / 16_000.0
+        let mut found = elf.symbols().filter(has_name);
+        let (Some(symbol), None) = (found.next(), found.next()) else {
+            panic!("the image has not one symbol with {part} in its name");
+        };
+        (symbol.address(), symbol.size())
+    }
+
+    fn peek_word(&mut self, address: u64) -> u32 {
+        let word = self.peek(address, 4).expect("QEMU writes its memory");
+        u32::from_le_bytes(word.try_into().expect("four bytes"))
     }
 
     /// A function that resets the chip, or ends QEMU with SIGKILL, from another thread.
