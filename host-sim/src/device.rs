@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use clap::{Args, Subcommand};
 use meshalloc::{
     Answer, Block, Change, Class, Configuration, Error, Event, EventKind, JobId, JobState, Outcome,
-    Query, Request, Tolerance,
+    Query, Request, Ticks, Tolerance,
 };
 use meshalloc_firmware::client::ClientError;
 use serde_json::{Value, json};
@@ -87,6 +87,16 @@ enum Command {
         /// The faulty processors that each of its slices may have, if it has no other place
         #[arg(long, value_name = "N", default_value_t, hide_default_value = true)]
         tolerate: u8,
+    },
+    /// Renew the lease of a job, or give it one: it is released this long from now
+    ///
+    /// For example: lease 9 90m. With 0 the job has no lease any more.
+    Lease {
+        /// Its name
+        job: u32,
+        /// The time, seconds or with a unit such as 90m
+        #[arg(value_parser = milliseconds_or_none)]
+        time: Ticks,
     },
     /// Release a running job, or withdraw one that waits
     Release {
@@ -203,6 +213,10 @@ impl Device<'_> {
                     lease: *lease,
                 })
             }
+            Command::Lease { job, time } => self.change(&Change::Lease {
+                job: JobId(*job),
+                ticks: NonZeroU64::new(*time),
+            }),
             Command::Release { job } => self.change(&Change::Release { job: JobId(*job) }),
             Command::Fail { at } => {
                 let change = self.parsed("fault", at);
@@ -306,6 +320,7 @@ impl Device<'_> {
     fn change(&mut self, change: &Change) -> Result<(), Failure> {
         let of = match *change {
             Change::Submit { job, .. }
+            | Change::Lease { job, .. }
             | Change::Release { job }
             | Change::Replace { job }
             | Change::Preempt { job, .. } => format!("job {}: ", job.0),
@@ -469,6 +484,14 @@ fn milliseconds(text: &str) -> Result<NonZeroU64, String> {
     let time = names::time(text)? * 1e3;
     let time = NonZeroU64::new(time.round() as u64);
     time.ok_or_else(|| "expected at least a millisecond".to_owned())
+}
+
+/// The same, or 0.
+fn milliseconds_or_none(text: &str) -> Result<Ticks, String> {
+    match text {
+        "0" => Ok(0),
+        text => milliseconds(text).map(NonZeroU64::get),
+    }
 }
 
 fn refused(error: &Error) -> Failure {

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use clap::builder::ValueHint;
 use clap::{Arg, Args, value_parser};
 use embedded_storage::nor_flash::{ErrorType, NorFlash, NorFlashErrorKind, ReadNorFlash};
-use meshalloc::{Configuration, Controller, Grid, Ticks};
+use meshalloc::{Configuration, Controller, Ticks};
 use meshalloc_firmware::Processor;
 use meshalloc_firmware::board::{Board, Kept, NoJournal, NoLed, REGIONS};
 use meshalloc_firmware::keeping::durable::Durable;
@@ -184,11 +184,12 @@ pub(crate) fn serve(args: &ServeArgs, output: &mut dyn Write) -> Result<(), Fail
     };
     let controller = Controller::new(memory, configuration).map_err(|error| error.to_string())?;
 
+    // A port that is taken leaves no new journal behind.
+    let doors = Doors::open(args)?;
     let area = Rc::new(RefCell::new(area::open(&args.journal)?));
     let synced = Rc::clone(&area);
     let sync = move || synced.borrow_mut().sync();
     let (opener, lines) = lines(args.connections.into(), sync);
-    let doors = Doors::open(args)?;
     signals::handle().map_err(|error| format!("cannot handle signals: {error}"))?;
     let board = Host {
         lines,
@@ -200,8 +201,9 @@ pub(crate) fn serve(args: &ServeArgs, output: &mut dyn Write) -> Result<(), Fail
     let opened = Processor::<_, Durable<_, REGIONS>, SESSIONS>::open(board, controller, &kept);
     let (mut processor, recovered) = opened.map_err(|reason| unusable(&args.journal, reason))?;
     processor.restore(recovered, &kept);
-    say_origin(&args.journal, processor.server().origin(), &machine, {
-        processor.server().controller()
+    let server = processor.server();
+    say_origin(&args.journal, server.origin(), &configuration, {
+        server.controller()
     })?;
     area.borrow_mut()
         .sync()
@@ -243,27 +245,24 @@ fn unusable(journal: &Path, reason: NoJournal) -> String {
     )
 }
 
-/// Says on standard error where the state comes from; an error if it stays unread.
+/// Says on standard error where the state comes from, and what the options ask for in vain; an
+/// error if the state stays unread.
 fn say_origin(
     journal: &Path,
     origin: Origin,
-    machine: &Grid,
+    options: &Configuration,
     controller: &Controller<'_>,
 ) -> Result<(), String> {
     let journal = journal.display();
-    let state = format!(
-        "{}, {}",
-        controller.configuration().machine,
-        counted(
-            controller.jobs().running_len() + controller.jobs().waiting_len(),
-            "job"
-        )
-    );
+    let jobs = controller.jobs().running_len() + controller.jobs().waiting_len();
+    let [served, asked] = [controller.configuration(), *options].map(written);
+    let state = format!("{}: {}", served.join(", "), counted(jobs, "job"));
     let text = match origin {
         Origin::Unread => {
             return Err(format!(
                 "{journal}: its state has no room here, or another version wrote it (expected the \
-                 machine {machine} or a smaller one, and as much --room as before)"
+                 machine {} or a smaller one, and as much --room as before)",
+                options.machine
             ));
         }
         Origin::Damaged { .. } => {
@@ -273,7 +272,28 @@ fn say_origin(
         Origin::New | Origin::Forgetful => format!("{journal}: new: {state}"),
     };
     failure::to_stderr(&text);
+    let differs = asked
+        .iter()
+        .zip(&served)
+        .filter(|(asked, served)| asked != served);
+    let ignored: Vec<_> = differs.map(|(asked, _)| asked.as_str()).collect();
+    if !ignored.is_empty() {
+        failure::to_stderr(&format_args!(
+            "warning: the journal goes before the options, so {} is not used; `device configure` \
+             changes the journal's while no job waits or runs",
+            ignored.join(", ")
+        ));
+    }
     Ok(())
+}
+
+/// The machine, the strategy and the scheduler.
+fn written(configuration: Configuration) -> [String; 3] {
+    [
+        configuration.machine.to_string(),
+        configuration.strategy.to_string(),
+        names::scheduler_text(configuration.scheduler, TimeUnit::Cycle),
+    ]
 }
 
 /// Where clients connect.

@@ -1,18 +1,22 @@
 //! Starts the firmware: in QEMU, or on a board through probe-rs.
 
 use std::fmt::Display;
+use std::fs::{File, TryLockError};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use meshalloc_firmware::boards::{self, BOARDS, Info};
 
 use crate::image::{self, Image};
 use crate::setup;
 use crate::shell::{root, run, shell, succeeds, target_dir};
+
+/// The file in which an image for QEMU keeps its journal.
+const JOURNAL: &str = "meshalloc-journal.bin";
 
 /// The options of `cargo xtask qemu`.
 #[derive(clap::Args)]
@@ -69,6 +73,7 @@ pub(crate) fn qemu(options: &QemuOptions) -> Result<()> {
         features += ",gangs,preemption,tolerance";
     }
     let image = Image::build(board, &image::with_emulator(board, &features))?;
+    let _lock = options.journal.then(lock_journal).transpose()?;
     let serial = format!("tcp:127.0.0.1:{port},nodelay=on,server=on,wait=off");
     let mut qemu = Command::new(emulator.program);
     qemu.args(emulator.arguments(&image.path()))
@@ -104,6 +109,26 @@ pub(crate) fn qemu(options: &QemuOptions) -> Result<()> {
         "{program} ended: {status} (is port {port} taken? --port N chooses another)"
     );
     Ok(())
+}
+
+/// Keeps other calls of `cargo xtask qemu` away from the journal of this folder, which the firmware
+/// makes if the file is empty.
+fn lock_journal() -> Result<File> {
+    let file = File::options()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(JOURNAL)
+        .with_context(|| format!("{JOURNAL} cannot be opened"))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            bail!("another board in QEMU uses {JOURNAL} of this folder; start this one in another")
+        }
+        Err(TryLockError::Error(error)) => {
+            Err(error).with_context(|| format!("{JOURNAL} cannot be locked"))
+        }
+    }
 }
 
 /// Builds the image and writes it to a board.

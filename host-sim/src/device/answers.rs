@@ -107,6 +107,7 @@ impl Device<'_> {
             if !faulty.is_empty() {
                 text += &format!(", {} faulty", faulty.len());
             }
+            text += &estimate_text(&running.request);
             let faulty = faulty
                 .into_iter()
                 .filter_map(|&node| machine.coordinates(node));
@@ -115,6 +116,7 @@ impl Device<'_> {
                 "job": job, "state": "runs", "request": asked.to_string(), "processors": held,
                 "granted_at": running.granted_at, "blocks": places, "priority": class.priority(),
                 "preemptible": class.is_preemptible(), "faulty": faulty,
+                "estimate": running.request.estimate,
             });
             rows.push((text, object));
         }
@@ -125,9 +127,11 @@ impl Device<'_> {
             if priority > 0 {
                 text += &format!(", priority {}", readable(priority));
             }
+            text += &estimate_text(&waiting.request);
             let object = json!({
                 "job": job, "state": "waits", "request": asked, "ahead": ahead,
                 "submitted": waiting.submitted, "priority": priority,
+                "estimate": waiting.request.estimate,
             });
             rows.push((text, object));
         }
@@ -268,6 +272,9 @@ impl Device<'_> {
             let asked = request.to_string();
             let mut text = match refusal {
                 None => format!("{asked} fits now: {}", room_text(&request, room)),
+                Some(refusal) if departures == Departures::Never => {
+                    format!("{asked} does not fit, also when all jobs have ended: {refusal}")
+                }
                 Some(refusal) => format!("{asked} does not fit now: {refusal}"),
             };
             match &departures {
@@ -275,7 +282,6 @@ impl Device<'_> {
                     let named: Vec<_> = jobs.iter().map(u32::to_string).collect();
                     text += &format!("; it does when {} has ended", among(&named));
                 }
-                Departures::Never => text += "; nor when all jobs have ended",
                 _ => {}
             }
             let object = json!({
@@ -312,6 +318,12 @@ fn readable(ticks: Ticks) -> String {
     let seconds = ticks as f64 / 1e3;
     let (each, unit) = TimeUnit::Second.readable(seconds);
     format!("{:.1} {unit}", seconds / each)
+}
+
+/// `, estimate 2.5 hours`; nothing without one.
+fn estimate_text(request: &Request) -> String {
+    let estimate = request.estimate.map(|ticks| readable(ticks.get()));
+    estimate.map_or_else(String::new, |time| format!(", estimate {time}"))
 }
 
 /// `room for 2 jobs, 5 places`.

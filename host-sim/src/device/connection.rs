@@ -102,11 +102,13 @@ impl PlaceArgs {
                 ));
             }
         };
-        text.parse().map_err(|expected| {
-            format!(
-                "{option} {}: {expected}",
-                text.split_once(':').map_or("", |it| it.1)
-            )
+        text.parse().map_err(|expected: String| {
+            let (kind, place) = text.split_once(':').unwrap_or_default();
+            let expected = match kind {
+                "tcp" => "expected HOST:PORT, such as 127.0.0.1:4000",
+                _ => &expected.replace("serial:", ""),
+            };
+            format!("{option} {place}: {expected}")
         })
     }
 }

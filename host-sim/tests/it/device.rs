@@ -63,7 +63,7 @@ fn a_session_from_the_first_job_to_the_reset() {
         jobs[2],
         json!({
             "job": 3, "state": "waits", "request": "2x2", "ahead": 1,
-            "submitted": jobs[2]["submitted"], "priority": 0,
+            "submitted": jobs[2]["submitted"], "priority": 0, "estimate": null,
         })
     );
     assert_eq!(
@@ -132,6 +132,27 @@ fn a_gang_waits_for_places_of_all_its_slices() {
     assert_eq!(jobs[2]["request"], "3x 4x3");
     let ended = session.ended("submit 4 4x3 est=9");
     assert!(ended.stderr.contains("\"est=9\" is no shape"), "{ended}");
+    session.says("reset");
+    session.board.join();
+}
+
+#[test]
+fn jobs_have_estimates_and_leases_are_renewed() {
+    let session = Session::new(8);
+    session.says("configure 8x8");
+    session.says("submit 1 8x8 --lease 1h --estimate 90m");
+    session.says("submit 2 4x4 --estimate 10m");
+    assert_eq!(
+        session.says("jobs"),
+        "         1  runs   8x8              64  (<0, 0>, <7, 7>), estimate 5400.0 s\n         \
+         2  waits  4x4                  0 ahead, estimate 600.0 s\n"
+    );
+    let unknown = session.ended("lease 3 1h");
+    assert!(unknown.stderr.contains("job 3: "), "{unknown}");
+    let wrong = session.ended("lease 1 soon");
+    assert!(wrong.stderr.contains("expected a time over 0"), "{wrong}");
+    assert_eq!(session.says("lease 1 30m"), "done\n");
+    assert_eq!(session.says("lease 1 0"), "done\n");
     session.says("reset");
     session.board.join();
 }

@@ -269,6 +269,13 @@ fn clients_over_tcp_and_a_unix_socket_share_the_jobs_which_outlive_the_server() 
     let tcp = format!("--tcp {}", server.address());
     device(&format!("{tcp} submit 7 4x3"));
     assert!(device("--unix s jobs").contains('7'));
+    // A lease ends by itself.
+    device("--unix s submit 8 1x1");
+    device("--unix s lease 8 0.05");
+    let until = Instant::now() + Duration::from_secs(30);
+    while device("--unix s jobs").contains('8') {
+        assert!(Instant::now() < until, "job 8 is still there");
+    }
     let other = host_sim_in(
         folder.path(),
         &format!("serve {MACHINE} --listen 127.0.0.1:0"),
@@ -285,6 +292,38 @@ fn clients_over_tcp_and_a_unix_socket_share_the_jobs_which_outlive_the_server() 
         "job 7 gave back 12 processors\n"
     );
     server.end();
+}
+
+/// The journal goes before the options, and says so. A port that is taken leaves no journal behind.
+#[test]
+fn options_beside_a_journal_of_another_configuration_are_not_silent() {
+    let folder = tempfile::tempdir().unwrap();
+    Server::start(folder.path(), "--listen 127.0.0.1:0").end();
+    let line = "serve --mesh 16x16 --strategy ff --scheduler easy --journal j --listen 127.0.0.1:0";
+    let mut process = command(folder.path(), line)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut place = String::new();
+    let mut stdout = BufReader::new(process.stdout.take().unwrap());
+    stdout.read_line(&mut place).unwrap();
+    let address = place.trim().strip_prefix("tcp:").unwrap().to_owned();
+    let taken = format!("serve {MACHINE}2 --listen {address}");
+    let ended = host_sim_in(folder.path(), &taken);
+    assert!(ended.stderr.contains("cannot listen"), "{ended}");
+    assert!(!folder.path().join("j2").exists());
+    kill("-TERM", process.id());
+    let output = process.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        said.contains("j: new: mesh 16x16, free-submesh-list, easy: 0 jobs"),
+        "{said}"
+    );
+    assert!(
+        said.contains("warning: the journal goes before the options, so first-fit is not used"),
+        "{said}"
+    );
 }
 
 /// The client knows the machine by its digest.

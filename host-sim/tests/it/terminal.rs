@@ -51,6 +51,13 @@ fn on_terminal(columns: usize, line: &str, shows_errors: bool) -> String {
 }
 
 #[test]
+fn a_frame_for_a_window_without_room_is_an_error() {
+    let shown = on_terminal(50, "watch --mesh 4x4 --jobs 5 --once", true);
+    let expected = "watch needs 60 x 15 characters; the window has 50 x 49\n";
+    assert!(shown.ends_with(expected), "{shown}");
+}
+
+#[test]
 fn tables_use_the_width_of_the_terminal() {
     for line in [
         "run --mesh 8x8 --jobs 40 --replications 2 --load .3 --strategy ff,naive",

@@ -8,6 +8,8 @@ mod placements;
 mod presets;
 mod reasons;
 mod replace;
+#[cfg(feature = "host-sim")]
+mod smallest_sets;
 
 use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{Allocator, Block, Description as Described, Flags, Request, Slice, StrategyKind};

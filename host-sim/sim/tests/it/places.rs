@@ -105,7 +105,7 @@ fn room_is_that_of_brute_force() {
             scheduler: ANY_MAY_TRY,
         };
         let mut seen = [0_u32; 2];
-        in_random_states(configuration, None, 200, &mut |backend, situation, _| {
+        in_random_states(configuration, 200, &mut |backend, situation, _| {
             let busy = points_of(&machine, situation, 0);
             for waiting in situation.waiting.iter().map(|waiting| waiting.request) {
                 let extents = waiting.shape.extents();
