@@ -4,6 +4,7 @@ use anyhow::{Context, Result};
 
 use crate::setup;
 use crate::shell::{run, shell, skipped, target_dir};
+use crate::test::EXHAUSTIVE;
 
 /// The options of `cargo xtask fuzz`.
 #[derive(clap::Args)]
@@ -49,9 +50,10 @@ pub(crate) fn browser() -> Result<()> {
         skipped!("{reason:#}");
         return Ok(());
     }
-    run!("cargo clippy --package meshalloc-browser --all-targets -- -D warnings")?;
-    run!("cargo build --bin host-sim")?;
-    run!("cargo test --package meshalloc-browser -- --show-output")
+    run!("cargo build {EXHAUSTIVE...} --bin host-sim")?;
+    let pages = ["layers", "reproduce", "view", "web"];
+    let pages = pages.iter().flat_map(|page| ["--test", page]);
+    run!("cargo test {EXHAUSTIVE...} {pages...} -- --show-output")
 }
 
 /// Runs a study on Slurm.

@@ -7,6 +7,7 @@ use anyhow::Result;
 
 use crate::setup;
 use crate::shell::{cmd, root, run, shell, skipped, target_dir};
+use crate::test::EXHAUSTIVE;
 
 /// The options of `cargo xtask python`.
 #[derive(clap::Args)]
@@ -41,10 +42,14 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let Some(python) = environment("python", &format!("{PACKAGE}/tests/{list}"))? else {
         return Ok(());
     };
-    if !options.quick {
+    let products = ["--lib", "--bin", "host-sim", "--example", "serve"];
+    if options.quick {
+        // As the tests before have built them.
+        run!("cargo build {EXHAUSTIVE...} {products...}")?;
+    } else {
         run!("cargo clippy {WITH_PYTHON...} --all-targets -- -D warnings")?;
+        run!("cargo build {WITH_PYTHON...} {products...}")?;
     }
-    run!("cargo build {WITH_PYTHON...} --lib --bin host-sim --example serve")?;
     let programs = root().join(target_dir()).join("debug");
     let mut tests = cmd!("{python} -m pytest --quiet -r s {PACKAGE}/tests")
         .env("MESHALLOC_HOST_SIM", programs.join("host-sim"))

@@ -133,8 +133,14 @@ const fn step(
     }
 }
 
-/// The options for all cases.
-const EXHAUSTIVE: [&str; 2] = [
+/// What `--all` builds for the host, with all cases of the tests. All its steps name the same
+/// packages and features, so that they share what they build.
+pub(crate) const EXHAUSTIVE: [&str; 7] = [
+    "--workspace",
+    "--exclude",
+    "meshalloc-c",
+    "--exclude",
+    "meshalloc-chips",
     "--features",
     "meshalloc-host-sim/exhaustive,meshalloc-tests/exhaustive",
 ];
@@ -162,11 +168,8 @@ const FIRST: &[Step] = &[
 
 /// The steps in the host's target folder.
 const HOST: &[Step] = &[
-    step(Always, "clippy, host", RUST, || {
-        run!("cargo clippy --all-targets {WITH_PYTHON...} -- -D warnings")?;
-        // It is no target of `cargo test`.
-        run!("cargo clippy --test qemu -- -D warnings")
-    }),
+    step(Short, "clippy, host", RUST, || clippy(&WITH_PYTHON)),
+    step(All, "clippy, whole host", RUST, || clippy(&EXHAUSTIVE)),
     step(Short, "tests", EVERYTHING, || tests(&[])),
     step(All, "tests, exhaustive", EVERYTHING, || tests(&EXHAUSTIVE)),
     step(All, "examples of core", CORE, || {
@@ -303,20 +306,30 @@ const IN_QEMU: &[&str] = &[
     "tests",
 ];
 
-/// The tests on the host, with these options of cargo. cargo-nextest runs them if it is there: it
-/// shares all of them among the processors, not only those of one package.
+fn clippy(options: &[&str]) -> Result<()> {
+    run!("cargo clippy --all-targets {options...} -- -D warnings")?;
+    // It is no target of `cargo test`.
+    run!("cargo clippy --test qemu {options...} -- -D warnings")
+}
+
+/// The tests on the host, with these options of cargo, but for those in a browser. cargo-nextest
+/// runs them if it is there: it shares all of them among the processors, not only those of one
+/// package.
 fn tests(options: &[&str]) -> Result<()> {
     // One thread more than there are processors, since some tests wait.
     let threads = thread::available_parallelism().map_or(2, |count| count.get() + 1);
     let threads = threads.to_string();
     if !succeeds("cargo nextest --version") {
+        let without = options.first().map(|_| "--exclude=meshalloc-browser");
         return run!(
-            "cargo test --no-fail-fast {options...} -- --show-output --test-threads {threads}"
+            "cargo test --no-fail-fast {options...} {without...} -- --show-output
+             --test-threads {threads}"
         );
     }
+    let chosen = "not package(meshalloc-browser)";
     let outcome = run!(
-        "cargo nextest run --no-fail-fast {options...} --test-threads {threads}
-         --success-output immediate"
+        "cargo nextest run --no-fail-fast {options...} --filterset {chosen}
+         --test-threads {threads} --success-output immediate"
     );
     // It runs none of the documentation.
     outcome.and(run!("cargo test --doc --no-fail-fast {options...}"))
