@@ -133,10 +133,12 @@ const fn step(
     }
 }
 
-/// What `--all` builds for the host, with all cases of the tests. All its steps name the same
-/// packages and features, so that they share what they build.
-pub(crate) const EXHAUSTIVE: [&str; 7] = [
+/// What `--all` builds for the host, with all cases of the tests. Its steps name the same packages
+/// and features, so that they share what they build.
+pub(crate) const EXHAUSTIVE: [&str; 9] = [
     "--workspace",
+    "--exclude",
+    "meshalloc-browser",
     "--exclude",
     "meshalloc-c",
     "--exclude",
@@ -312,24 +314,20 @@ fn clippy(options: &[&str]) -> Result<()> {
     run!("cargo clippy --test qemu {options...} -- -D warnings")
 }
 
-/// The tests on the host, with these options of cargo, but for those in a browser. cargo-nextest
-/// runs them if it is there: it shares all of them among the processors, not only those of one
-/// package.
+/// The tests on the host, with these options of cargo. cargo-nextest runs them if it is there: it
+/// shares all of them among the processors, not only those of one package.
 fn tests(options: &[&str]) -> Result<()> {
     // One thread more than there are processors, since some tests wait.
     let threads = thread::available_parallelism().map_or(2, |count| count.get() + 1);
     let threads = threads.to_string();
     if !succeeds("cargo nextest --version") {
-        let without = options.first().map(|_| "--exclude=meshalloc-browser");
         return run!(
-            "cargo test --no-fail-fast {options...} {without...} -- --show-output
-             --test-threads {threads}"
+            "cargo test --no-fail-fast {options...} -- --show-output --test-threads {threads}"
         );
     }
-    let chosen = "not package(meshalloc-browser)";
     let outcome = run!(
-        "cargo nextest run --no-fail-fast {options...} --filterset {chosen}
-         --test-threads {threads} --success-output immediate"
+        "cargo nextest run --no-fail-fast {options...} --test-threads {threads}
+         --success-output immediate"
     );
     // It runs none of the documentation.
     outcome.and(run!("cargo test --doc --no-fail-fast {options...}"))
