@@ -192,6 +192,8 @@ mod tests {
     #[test]
     fn places_outside_are_skipped() {
         let grid = Grid::mesh(&[3, 2]).unwrap();
-        assert!(Walk::new(&grid, &|| ()).eq([0, 1, 4, 3, 5, 2]));
+        let mut walk = Walk::new(&grid, &|| ());
+        assert!(walk.by_ref().eq([0, 1, 4, 3, 5, 2]));
+        assert_eq!(walk.looks, 10, "at all places but 5 to 7 and 9 to 11");
     }
 }
