@@ -174,6 +174,7 @@ mod tests {
             &[7],
             &[5, 3, 7, 2, 3],
             &[9; 4],
+            &[2; 16],
         ];
         for sides in all {
             let grid = Grid::mesh(sides).unwrap();
