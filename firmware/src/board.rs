@@ -129,10 +129,6 @@ pub struct Kept {
     boot: [AtomicU32; 2],
     /// The number of restores in a row that did not end, and its complement. Any other pair means
     /// 0.
-    #[cfg_attr(
-        not(feature = "durable"),
-        expect(dead_code, reason = "nothing is restored")
-    )]
     restores: [AtomicU32; 2],
 }
 

@@ -2,9 +2,9 @@
 
 use anyhow::{Context, Result};
 
+use crate::packages::EXHAUSTIVE;
 use crate::setup;
 use crate::shell::{run, shell, skipped, target_dir};
-use crate::test::EXHAUSTIVE;
 
 /// The options of `cargo xtask fuzz`.
 #[derive(clap::Args)]

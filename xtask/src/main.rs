@@ -15,6 +15,7 @@ mod docs;
 mod image;
 mod instructions;
 mod licences;
+mod packages;
 mod panics;
 mod python;
 mod ray;

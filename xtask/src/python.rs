@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
+use crate::packages::{EXHAUSTIVE, WITH_PYTHON};
 use crate::setup;
 use crate::shell::{cmd, root, run, shell, skipped, target_dir};
-use crate::test::EXHAUSTIVE;
 
 /// The options of `cargo xtask python`.
 #[derive(clap::Args)]
@@ -16,18 +16,6 @@ pub(crate) struct Options {
     #[arg(long)]
     pub(crate) quick: bool,
 }
-
-/// The packages that `cargo test` builds, and the one for Python. Built together they share
-/// dependencies with the same features.
-pub(crate) const WITH_PYTHON: [&str; 7] = [
-    "--workspace",
-    "--exclude",
-    "meshalloc-browser",
-    "--exclude",
-    "meshalloc-c",
-    "--exclude",
-    "meshalloc-chips",
-];
 
 /// The folder of the package.
 pub(crate) const PACKAGE: &str = "bindings/python";

@@ -2,7 +2,8 @@
 
 use anyhow::Result;
 
-use crate::python::{self, PACKAGE, WITH_PYTHON};
+use crate::packages::WITH_PYTHON;
+use crate::python::{self, PACKAGE};
 use crate::shell::run;
 
 /// Installs Ray into an environment of its own, and runs the tests that need it.

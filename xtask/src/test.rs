@@ -11,7 +11,8 @@ use meshalloc::{SchedulerKind, StrategyKind};
 use meshalloc_firmware::boards::{BOARDS, Info};
 
 use crate::image::{self, MAIN, ONE_OF_EACH};
-use crate::python::{self, WITH_PYTHON};
+use crate::packages::{EXHAUSTIVE, WITH_PYTHON};
+use crate::python;
 use crate::shell::{HAS_SKIPPED, run, shell, skipped, succeeds, target_dir};
 use crate::stamp::Stamp;
 use crate::steps::{Steps, UNCHANGED};
@@ -132,20 +133,6 @@ const fn step(
         run,
     }
 }
-
-/// What `--all` builds for the host, with all cases of the tests. Its steps name the same packages
-/// and features, so that they share what they build.
-pub(crate) const EXHAUSTIVE: [&str; 9] = [
-    "--workspace",
-    "--exclude",
-    "meshalloc-browser",
-    "--exclude",
-    "meshalloc-c",
-    "--exclude",
-    "meshalloc-chips",
-    "--features",
-    "meshalloc-host-sim/exhaustive,meshalloc-tests/exhaustive",
-];
 
 /// All files of the repository.
 const EVERYTHING: &[&str] = &["."];

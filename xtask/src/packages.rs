@@ -1,0 +1,27 @@
+//! Options of cargo that choose packages. Packages that are built together share dependencies with
+//! the same features.
+
+/// The packages that `cargo test` builds, and the one for Python.
+pub(crate) const WITH_PYTHON: [&str; 7] = [
+    "--workspace",
+    "--exclude",
+    "meshalloc-browser",
+    "--exclude",
+    "meshalloc-c",
+    "--exclude",
+    "meshalloc-chips",
+];
+
+/// What `--all` builds for the host, with all cases of the tests. Its steps name the same packages
+/// and features, so that they share what they build.
+pub(crate) const EXHAUSTIVE: [&str; 9] = [
+    "--workspace",
+    "--exclude",
+    "meshalloc-browser",
+    "--exclude",
+    "meshalloc-c",
+    "--exclude",
+    "meshalloc-chips",
+    "--features",
+    "meshalloc-host-sim/exhaustive,meshalloc-tests/exhaustive",
+];
