@@ -486,11 +486,13 @@ fn milliseconds(text: &str) -> Result<NonZeroU64, String> {
     time.ok_or_else(|| "expected at least a millisecond".to_owned())
 }
 
-/// The same, or 0.
+/// A time as [`milliseconds`] reads it, or 0.
 fn milliseconds_or_none(text: &str) -> Result<Ticks, String> {
     match text {
         "0" => Ok(0),
-        text => milliseconds(text).map(NonZeroU64::get),
+        text => milliseconds(text)
+            .map(NonZeroU64::get)
+            .map_err(|expected| format!("{expected}, or 0 for no lease")),
     }
 }
 

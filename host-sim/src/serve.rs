@@ -186,6 +186,7 @@ pub(crate) fn serve(args: &ServeArgs, output: &mut dyn Write) -> Result<(), Fail
 
     // A port that is taken leaves no new journal behind.
     let doors = Doors::open(args)?;
+    let _socket = SocketFile(args.socket.as_deref());
     let area = Rc::new(RefCell::new(area::open(&args.journal)?));
     let synced = Rc::clone(&area);
     let sync = move || synced.borrow_mut().sync();
@@ -228,10 +229,18 @@ pub(crate) fn serve(args: &ServeArgs, output: &mut dyn Write) -> Result<(), Fail
     area.borrow_mut()
         .sync()
         .map_err(|error| lost(&args.journal, &error))?;
-    if let Some(path) = &args.socket {
-        let _ = std::fs::remove_file(path);
-    }
     Ok(())
+}
+
+/// The file of the Unix socket, which is removed however the server ends.
+struct SocketFile<'a>(Option<&'a Path>);
+
+impl Drop for SocketFile<'_> {
+    fn drop(&mut self) {
+        if let Some(path) = self.0 {
+            let _ = std::fs::remove_file(path);
+        }
+    }
 }
 
 fn lost(journal: &Path, error: &io::Error) -> String {
@@ -269,7 +278,7 @@ fn say_origin(
             format!("{journal}: damaged; what could be read: {state}")
         }
         Origin::Restored { .. } => format!("{journal}: restored: {state}"),
-        Origin::New | Origin::Forgetful => format!("{journal}: new: {state}"),
+        Origin::New | Origin::Forgetful => format!("{journal}: no changes so far: {state}"),
     };
     failure::to_stderr(&text);
     let differs = asked
@@ -279,8 +288,8 @@ fn say_origin(
     let ignored: Vec<_> = differs.map(|(asked, _)| asked.as_str()).collect();
     if !ignored.is_empty() {
         failure::to_stderr(&format_args!(
-            "warning: the journal goes before the options, so {} is not used; `device configure` \
-             changes the journal's while no job waits or runs",
+            "warning: the journal has its own configuration, so these options are ignored: {}; \
+             `device configure` changes it while no job waits or runs",
             ignored.join(", ")
         ));
     }

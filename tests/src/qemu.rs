@@ -321,24 +321,24 @@ impl Drop for Qemu {
     }
 }
 
-/// The serial port. A thread reads all that comes, also while nobody receives: QEMU sends a byte at
-/// a time, a socket takes fewer than 300 of them unread, and QEMU then stands still, deaf to its
-/// monitor.
+/// The serial port. A thread reads all bytes that come, also while nobody receives. QEMU sends single
+/// bytes, of which a socket holds fewer than 300 unread. Then QEMU stands still, and does not read
+/// its monitor either.
 struct Serial {
     socket: UnixStream,
-    came: Receiver<Vec<u8>>,
+    received: Receiver<Vec<u8>>,
     /// What came, and did not fit in the buffer of the caller.
-    rest: Vec<u8>,
+    left: Vec<u8>,
 }
 
 impl Serial {
     fn new(socket: UnixStream) -> io::Result<Self> {
         socket.set_write_timeout(Some(START_TIMEOUT))?;
         let mut source = socket.try_clone()?;
-        let (sender, came) = mpsc::channel();
+        let (sender, received) = mpsc::channel();
         thread::spawn(move || {
             let mut buffer = [0; 4096];
-            // An error of the socket is seen by the caller, too: nothing comes any more.
+            // After an error the line counts as closed: `receive` fails.
             while let Ok(len @ 1..) = source.read(&mut buffer) {
                 if sender.send(buffer[..len].to_vec()).is_err() {
                     return;
@@ -347,8 +347,8 @@ impl Serial {
         });
         Ok(Serial {
             socket,
-            came,
-            rest: Vec::new(),
+            received,
+            left: Vec::new(),
         })
     }
 }
@@ -359,17 +359,20 @@ impl Line for Serial {
     }
 
     fn receive(&mut self, buffer: &mut [u8], timeout: Duration) -> io::Result<usize> {
-        if self.rest.is_empty() {
-            self.rest = match self.came.recv_timeout(timeout) {
+        if self.left.is_empty() {
+            self.left = match self.received.recv_timeout(timeout) {
                 Ok(bytes) => bytes,
                 Err(RecvTimeoutError::Timeout) => return Ok(0),
-                Err(error) => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, error)),
+                Err(RecvTimeoutError::Disconnected) => {
+                    let reason = "QEMU has closed the serial line";
+                    return Err(io::Error::new(io::ErrorKind::UnexpectedEof, reason));
+                }
             };
         }
-        let len = buffer.len().min(self.rest.len());
-        let rest = self.rest.split_off(len);
-        buffer[..len].copy_from_slice(&self.rest);
-        self.rest = rest;
+        let len = buffer.len().min(self.left.len());
+        let left = self.left.split_off(len);
+        buffer[..len].copy_from_slice(&self.left);
+        self.left = left;
         Ok(len)
     }
 }

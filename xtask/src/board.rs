@@ -15,7 +15,7 @@ use crate::image::{self, Image};
 use crate::setup;
 use crate::shell::{root, run, shell, succeeds, target_dir};
 
-/// The file in which an image for QEMU keeps its journal.
+/// The file in which an image for QEMU keeps its journal, as in the firmware's `host_file.rs`.
 const JOURNAL: &str = "meshalloc-journal.bin";
 
 /// The options of `cargo xtask qemu`.
@@ -66,6 +66,7 @@ pub(crate) fn qemu(options: &QemuOptions) -> Result<()> {
     let QemuOptions { board, port, .. } = *options;
     let emulator = setup::emulator(board)?;
     setup::target_and_emulator(board)?;
+    let _lock = options.journal.then(lock_journal).transpose()?;
     println!("building the image, which takes some minutes at first; its last crate takes longest");
     let mut features = features(options.journal).to_owned();
     // Beside all strategies the RAM of the main board has no room for more of each job.
@@ -73,7 +74,6 @@ pub(crate) fn qemu(options: &QemuOptions) -> Result<()> {
         features += ",gangs,preemption,tolerance";
     }
     let image = Image::build(board, &image::with_emulator(board, &features))?;
-    let _lock = options.journal.then(lock_journal).transpose()?;
     let serial = format!("tcp:127.0.0.1:{port},nodelay=on,server=on,wait=off");
     let mut qemu = Command::new(emulator.program);
     qemu.args(emulator.arguments(&image.path()))
@@ -111,8 +111,8 @@ pub(crate) fn qemu(options: &QemuOptions) -> Result<()> {
     Ok(())
 }
 
-/// Keeps other calls of `cargo xtask qemu` away from the journal of this folder, which the firmware
-/// makes if the file is empty.
+/// Locks the journal in this folder against other calls of `cargo xtask qemu`, until this one ends.
+/// If there is no file, makes an empty one, which the firmware takes for a new journal.
 fn lock_journal() -> Result<File> {
     let file = File::options()
         .write(true)
@@ -123,7 +123,9 @@ fn lock_journal() -> Result<File> {
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => {
-            bail!("another board in QEMU uses {JOURNAL} of this folder; start this one in another")
+            bail!(
+                "another `cargo xtask qemu` uses {JOURNAL} in this folder; start this board in another folder"
+            )
         }
         Err(TryLockError::Error(error)) => {
             Err(error).with_context(|| format!("{JOURNAL} cannot be locked"))

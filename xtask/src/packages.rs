@@ -14,14 +14,8 @@ pub(crate) const WITH_PYTHON: [&str; 7] = [
 
 /// What `--all` builds for the host, with all cases of the tests. Its steps name the same packages
 /// and features, so that they share what they build.
-pub(crate) const EXHAUSTIVE: [&str; 9] = [
-    "--workspace",
-    "--exclude",
-    "meshalloc-browser",
-    "--exclude",
-    "meshalloc-c",
-    "--exclude",
-    "meshalloc-chips",
-    "--features",
-    "meshalloc-host-sim/exhaustive,meshalloc-tests/exhaustive",
-];
+pub(crate) const EXHAUSTIVE: [&str; 9] = {
+    let [a, b, c, d, e, f, g] = WITH_PYTHON;
+    let features = "meshalloc-host-sim/exhaustive,meshalloc-tests/exhaustive";
+    [a, b, c, d, e, f, g, "--features", features]
+};

@@ -272,9 +272,6 @@ impl Device<'_> {
             let asked = request.to_string();
             let mut text = match refusal {
                 None => format!("{asked} fits now: {}", room_text(&request, room)),
-                Some(refusal) if departures == Departures::Never => {
-                    format!("{asked} does not fit, also when all jobs have ended: {refusal}")
-                }
                 Some(refusal) => format!("{asked} does not fit now: {refusal}"),
             };
             match &departures {
@@ -282,6 +279,8 @@ impl Device<'_> {
                     let named: Vec<_> = jobs.iter().map(u32::to_string).collect();
                     text += &format!("; it does when {} has ended", among(&named));
                 }
+                Departures::Never if refusal == Some(Refusal::NeverFits) => {}
+                Departures::Never => text += "; nor does it when all jobs have ended",
                 _ => {}
             }
             let object = json!({

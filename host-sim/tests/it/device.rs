@@ -150,7 +150,7 @@ fn jobs_have_estimates_and_leases_are_renewed() {
     let unknown = session.ended("lease 3 1h");
     assert!(unknown.stderr.contains("job 3: "), "{unknown}");
     let wrong = session.ended("lease 1 soon");
-    assert!(wrong.stderr.contains("expected a time over 0"), "{wrong}");
+    assert!(wrong.stderr.contains("or 0 for no lease"), "{wrong}");
     assert_eq!(session.says("lease 1 30m"), "done\n");
     assert_eq!(session.says("lease 1 0"), "done\n");
     session.says("reset");
@@ -235,7 +235,11 @@ fn a_job_tolerates_a_faulty_processor() {
     );
     // Without faulty processors.
     let fits = session.says("fits 4x4");
-    assert!(fits.contains("does not fit"), "{fits}");
+    assert!(
+        fits.contains("does not fit now: ")
+            && fits.contains("; nor does it when all jobs have ended\n"),
+        "{fits}"
+    );
     session.says("reset");
     session.board.join();
 }

@@ -1,6 +1,7 @@
 //! `serve`: many clients, and a server that is killed.
 
 use std::collections::BTreeSet;
+use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
@@ -24,6 +25,9 @@ struct Server {
     places: Vec<String>,
 }
 
+/// The file with the messages of the last server of a folder.
+const SAID: &str = "said";
+
 const MACHINE: &str = "--mesh 16x16 --strategy fsl --scheduler easy --journal j";
 
 impl Server {
@@ -34,7 +38,7 @@ impl Server {
     fn serving(machine: &str, folder: &Path, options: &str) -> Self {
         let mut process = command(folder, &format!("serve {machine} {options}"))
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(File::create(folder.join(SAID)).unwrap())
             .spawn()
             .unwrap();
         let count = if options.contains("--socket") && options.contains("--listen") {
@@ -269,19 +273,22 @@ fn clients_over_tcp_and_a_unix_socket_share_the_jobs_which_outlive_the_server() 
     let tcp = format!("--tcp {}", server.address());
     device(&format!("{tcp} submit 7 4x3"));
     assert!(device("--unix s jobs").contains('7'));
-    // A lease ends by itself.
+    // A lease ends by itself, unless it is taken away.
+    device("--unix s lease 7 1");
+    device("--unix s lease 7 0");
     device("--unix s submit 8 1x1");
-    device("--unix s lease 8 0.05");
+    device("--unix s lease 8 1.5");
     let until = Instant::now() + Duration::from_secs(30);
     while device("--unix s jobs").contains('8') {
         assert!(Instant::now() < until, "job 8 is still there");
     }
     let other = host_sim_in(
         folder.path(),
-        &format!("serve {MACHINE} --listen 127.0.0.1:0"),
+        &format!("serve {MACHINE} --listen 127.0.0.1:0 --socket t"),
     );
     assert_eq!(other.code, Some(2), "{other}");
     assert!(other.stderr.contains("another program uses"), "{other}");
+    assert!(!folder.path().join("t").exists(), "the socket is removed");
     server.end();
     assert!(!folder.path().join("s").exists(), "the socket is removed");
     // A socket that a killed server has left is no obstacle.
@@ -299,31 +306,18 @@ fn clients_over_tcp_and_a_unix_socket_share_the_jobs_which_outlive_the_server() 
 fn options_beside_a_journal_of_another_configuration_are_not_silent() {
     let folder = tempfile::tempdir().unwrap();
     Server::start(folder.path(), "--listen 127.0.0.1:0").end();
-    let line = "serve --mesh 16x16 --strategy ff --scheduler easy --journal j --listen 127.0.0.1:0";
-    let mut process = command(folder.path(), line)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut place = String::new();
-    let mut stdout = BufReader::new(process.stdout.take().unwrap());
-    stdout.read_line(&mut place).unwrap();
-    let address = place.trim().strip_prefix("tcp:").unwrap().to_owned();
-    let taken = format!("serve {MACHINE}2 --listen {address}");
+    let other = "--mesh 16x16 --strategy ff --scheduler easy --journal j";
+    let server = Server::serving(other, folder.path(), "--listen 127.0.0.1:0");
+    let taken = format!("serve {MACHINE}2 --listen {}", server.address());
     let ended = host_sim_in(folder.path(), &taken);
     assert!(ended.stderr.contains("cannot listen"), "{ended}");
     assert!(!folder.path().join("j2").exists());
-    kill("-TERM", process.id());
-    let output = process.wait_with_output().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        said.contains("j: new: mesh 16x16, free-submesh-list, easy: 0 jobs"),
-        "{said}"
-    );
-    assert!(
-        said.contains("warning: the journal goes before the options, so first-fit is not used"),
-        "{said}"
-    );
+    server.end();
+    let said = fs::read_to_string(folder.path().join(SAID)).unwrap();
+    let expected = "j: no changes so far: mesh 16x16, free-submesh-list, easy: 0 jobs\n\
+                    warning: the journal has its own configuration, so these options are ignored: \
+                    first-fit; ";
+    assert!(said.starts_with(expected), "{said}");
 }
 
 /// The client knows the machine by its digest.

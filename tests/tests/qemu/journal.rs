@@ -212,9 +212,22 @@ fn reset_during_restores(qemu: &mut Qemu, times: u32) {
                 _ => thread::sleep(Duration::from_millis(10)),
             }
         };
-        assert!(Instant::now() < patience, "a restore ends before its reset");
+        assert!(
+            begun >= times || Instant::now() < patience,
+            "{begun} of {times} restores in a row were interrupted"
+        );
     }
     qemu.reset_chip().expect("it starts again");
+}
+
+/// Resets the chip during three restores in a row, after which the journal stays unread.
+fn leave_unread(qemu: &mut Qemu, client: &mut Client<impl Line>) {
+    // If the host is busy, the third restore may end before the last reset.
+    let is_unread = (0..5).any(|_| {
+        reset_during_restores(qemu, 3);
+        origin(client) == Origin::Unread
+    });
+    assert!(is_unread);
 }
 
 #[test]
@@ -228,8 +241,7 @@ fn qemu_leaves_a_journal_alone_after_three_resets_while_it_restores() {
     // Two are not enough: the third restore completes.
     reset_during_restores(&mut qemu, 2);
     assert_eq!(after_reset(&mut client), before);
-    reset_during_restores(&mut qemu, 3);
-    assert_eq!(origin(&mut client), Origin::Unread);
+    leave_unread(&mut qemu, &mut client);
     assert_eq!(jobs(&mut client).expect("it answers"), Jobs::new());
     // A command leaves the journal as it is.
     let request = Request::submesh(1, 1);
@@ -244,8 +256,7 @@ fn qemu_leaves_a_journal_alone_after_three_resets_while_it_restores() {
     qemu.reset_chip().expect("it starts again");
     assert_eq!(after_reset(&mut client), before);
     // A reset of the controller discards it.
-    reset_during_restores(&mut qemu, 3);
-    assert_eq!(origin(&mut client), Origin::Unread);
+    leave_unread(&mut qemu, &mut client);
     let discarded = call_at(&mut client, &Change::Reset, None);
     assert_eq!(discarded.expect("it answers").outcome, Ok(Outcome::Done));
     assert_eq!(origin(&mut client), Origin::New);

@@ -105,7 +105,13 @@ fn room_is_that_of_brute_force() {
             scheduler: ANY_MAY_TRY,
         };
         let mut seen = [0_u32; 2];
-        in_random_states(configuration, 200, &mut |backend, situation, _| {
+        // Ten thousand in all with the feature.
+        let states = if cfg!(feature = "exhaustive") {
+            3_400
+        } else {
+            200
+        };
+        in_random_states(configuration, states, &mut |backend, situation, _| {
             let busy = points_of(&machine, situation, 0);
             for waiting in situation.waiting.iter().map(|waiting| waiting.request) {
                 let extents = waiting.shape.extents();

@@ -4,8 +4,8 @@ use meshalloc::storage::{HeapStorage, Needs};
 use meshalloc::{
     Configuration, Controller, Description as Described, Flags, Grid, Reason, Request,
 };
-use meshalloc_tests::convert;
 use meshalloc_tests::pods::{Aligned, Cubes, Form};
+use meshalloc_tests::{convert, exhaustive};
 
 use super::{CUBES, has_rings, named};
 use crate::reasons::{SCHEDULERS, compare};
@@ -41,7 +41,8 @@ fn reasons_on_cubes_are_those_of_the_naive_form() {
         let mut storage = HeapStorage::new(Needs::described(CUBES, &machine, 24), 24);
         let memory = storage.memory().describing(&machine);
         let mut controller = Controller::new(memory, configuration).expect("it is served");
-        compare(&mut controller, 900, 5, (&needs, &fits), &mut counts);
+        let states = exhaustive(2_500, 900);
+        compare(&mut controller, states, 5, (&needs, &fits), &mut counts);
     }
     let seen = counts.iter().filter(|&&count| count > 0).count();
     assert!(seen >= 6, "{counts:?}");

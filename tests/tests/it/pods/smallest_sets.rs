@@ -1,15 +1,15 @@
-//! Whose departure lets a job in on a pod of small cubes: all sets of jobs are tried in turn on the
-//! naive form, and then the smallest one departs.
+//! Whose departure lets a job in on a pod of small cubes, and for how many there is room: all sets
+//! of jobs are tried in turn on the naive form, and then the smallest one departs.
 
 use meshalloc::{
-    Answer, Change, Configuration, Description as Described, Grid, JobId, JobState, NodeId, Query,
-    Request, SchedulerKind,
+    Answer, Block, Change, Configuration, Description as Described, Grid, JobId, JobState, NodeId,
+    Query, Request, SchedulerKind,
 };
 use meshalloc_sim::backend::{Backend, Backends, InProcessBackends};
-use meshalloc_sim::situation::{Departures, Situation};
+use meshalloc_sim::situation::{Departures, Room, Situation};
 use meshalloc_tests::pods::{Aligned, Cubes};
 use meshalloc_tests::random::Random;
-use meshalloc_tests::{convert, exhaustive};
+use meshalloc_tests::{convert, exhaustive, grid};
 
 use super::{CUBES, shape};
 
@@ -61,62 +61,117 @@ fn fill(backend: &mut dyn Backend, machine: &Grid, random: &mut Random) {
     }
 }
 
+/// The naive form of the strategy.
+struct Naive {
+    machine: Grid,
+    model: grid::Grid,
+    cubes: Cubes,
+}
+
+impl Naive {
+    /// The busy processors when the running jobs of a set, a bit for each, have left.
+    fn busy(&self, situation: &Situation<'_>, left: u32) -> Vec<bool> {
+        let stay = situation.running.iter().enumerate();
+        let stay = stay.filter(|(at, _)| left >> at & 1 == 0);
+        let held: Vec<Block> = stay.flat_map(|(_, job)| &job.blocks).copied().collect();
+        let is_busy = |node| {
+            let holds = |&block: &Block| self.machine.holds(block, node);
+            situation.faulty.contains(&node) || held.iter().any(holds)
+        };
+        (0..self.machine.nodes())
+            .map(|node| is_busy(NodeId(node)))
+            .collect()
+    }
+
+    /// The processors that the request gets.
+    fn place(&self, request: &Request, busy: &[bool]) -> Option<Vec<u32>> {
+        let extents = request.shape.extents();
+        let named: Vec<u32> = extents.iter().map(|&extent| extent.into()).collect();
+        let is_busy = |node: u32| busy[node as usize];
+        let cubes = &self.cubes;
+        let (_, places) = cubes.place(&named, true, false, &is_busy, &|_, _| true)?;
+        let nodes = places.iter().flat_map(|place| self.model.nodes_of(place));
+        Some(nodes.collect())
+    }
+
+    /// How often the request is placed, one after another.
+    fn times(&self, request: &Request, mut busy: Vec<bool>) -> u32 {
+        let mut times = 0;
+        while let Some(nodes) = self.place(request, &busy) {
+            nodes.iter().for_each(|&node| busy[node as usize] = true);
+            times += 1;
+        }
+        times
+    }
+}
+
 #[test]
-fn smallest_sets_on_cubes_are_those_of_the_naive_form() {
-    let grid = Grid::torus(&[4, 4, 4]).expect("a torus");
-    let machine = Described::new(grid)
+fn smallest_sets_and_room_on_cubes_are_those_of_the_naive_form() {
+    let machine = Grid::torus(&[4, 4, 4]).expect("a torus");
+    let described = Described::new(machine)
         .and_then(|machine| machine.with_cube(&[2, 2, 2]))
         .expect("eight cubes");
-    let naive = Cubes::new(&convert::grid(grid), &[2; 3], Aligned::new(&[1; 3], true));
+    let model = convert::grid(machine);
+    let cubes = Cubes::new(&model, &[2; 3], Aligned::new(&[1; 3], true));
+    let naive = Naive {
+        machine,
+        model,
+        cubes,
+    };
     let configuration = Configuration {
-        machine: grid,
+        machine,
         strategy: CUBES,
         scheduler: SchedulerKind::Fcfs,
     };
-    // How many sets have each size; the last are jobs that never get in.
-    let mut seen = [0_u32; 10];
+    // How many smallest sets have each size, and how many jobs never get in.
+    let (mut seen, mut never) = ([0_u32; 33], 0_u32);
+    // How many states have room for no or one job, and for several.
+    let mut rooms = [0_u32; 2];
     for seed in 0..exhaustive(10_000, 300) {
         let mut random = Random::new(seed.into());
         let mut backends = InProcessBackends::default();
-        let made = backends.with(configuration, Some(&machine), &mut |backend| {
-            fill(backend, &grid, &mut random);
+        let made = backends.with(configuration, Some(&described), &mut |backend| {
+            fill(backend, &machine, &mut random);
             let ask = &mut |query: &Query| backend.query(query);
-            let situation = Situation::read(ask, configuration, Some(&machine));
+            let situation = Situation::read(ask, configuration, Some(&described));
             let situation = situation.expect("it answers");
             let head = &situation.waiting[0];
-            let extents = head.request.shape.extents();
-            let named: Vec<u32> = extents.iter().map(|&extent| extent.into()).collect();
-            let fits_without = |set: u32| {
-                let mut busy = [false; 64];
-                for node in &situation.faulty {
-                    busy[node.0 as usize] = true;
-                }
-                let stay = situation.running.iter().enumerate();
-                let stay = stay.filter(|(at, _)| set >> at & 1 == 0);
-                for &block in stay.flat_map(|(_, job)| &job.blocks) {
-                    for node in (0..64).filter(|&node| grid.holds(block, NodeId(node))) {
-                        busy[node as usize] = true;
-                    }
-                }
-                let is_busy = |node: u32| busy[node as usize];
-                let place = naive.place(&named, true, false, &is_busy, &|_, _| true);
-                place.is_some()
+            let fits_without = |set| {
+                let busy = naive.busy(&situation, set);
+                naive.place(&head.request, &busy).is_some()
             };
+
+            // Room, after some jobs have left.
+            let left = random.below(1 << situation.running.len());
+            let mut after = situation.clone();
+            let mut stay = (0..32).map(|at| left >> at & 1 == 0);
+            after.running.retain(|_| stay.next() == Some(true));
+            let times = naive.times(&head.request, naive.busy(&situation, left));
+            let room = after.room(&head.request).expect("it is served");
+            let expected = Room {
+                times,
+                places: None,
+            };
+            assert_eq!(room, expected, "{after:?}");
+            rooms[usize::from(times > 1)] += 1;
+
+            // A smallest set.
             let all = (1 << situation.running.len()) - 1;
             let departures = situation.departures(&head.request).expect("it is served");
             if !fits_without(all) {
                 assert_eq!(departures, Departures::Never, "{situation:?}");
-                seen[9] += 1;
+                never += 1;
                 return;
             }
             let Departures::Jobs { mut jobs } = departures else {
                 panic!("{departures:?}: {situation:?}");
             };
-            let smaller = (0..all).filter(|set: &u32| set.count_ones() < jobs.len() as u32);
-            let enough = smaller.into_iter().find(|&set| fits_without(set));
+            let mut smaller = (0..all).filter(|set: &u32| set.count_ones() < jobs.len() as u32);
+            let enough = smaller.find(|&set| fits_without(set));
             assert_eq!(enough, None, "a smaller set than {jobs:?}: {situation:?}");
             seen[jobs.len()] += 1;
-            // In any order: the head waits until the last of them has left.
+
+            // Beginning with any of them: the head waits until the last has left.
             let first = random.below(jobs.len() as u32) as usize;
             jobs.rotate_left(first);
             for job in jobs {
@@ -127,7 +182,7 @@ fn smallest_sets_on_cubes_are_those_of_the_naive_form() {
         });
         made.expect("it is served");
     }
-    let never = seen[9];
+    assert!(rooms.iter().all(|&count| count > 20), "{rooms:?}");
     assert!(
         never > 5 && seen[1..=4].iter().all(|&count| count > 2),
         "{seen:?}"
