@@ -321,9 +321,9 @@ impl Drop for Qemu {
     }
 }
 
-/// The serial port. A thread reads all bytes that come, also while nobody receives. QEMU sends single
-/// bytes, of which a socket holds fewer than 300 unread. Then QEMU stands still, and does not read
-/// its monitor either.
+/// The serial port. A thread reads all bytes that come, also while nobody receives. QEMU sends
+/// single bytes, of which a socket holds fewer than 300 unread. Then QEMU stands still, and does
+/// not read its monitor either.
 struct Serial {
     socket: UnixStream,
     received: Receiver<Vec<u8>>,
