@@ -321,9 +321,9 @@ impl Drop for Qemu {
     }
 }
 
-/// The serial port. A thread reads all bytes that come, also while nobody receives. QEMU sends
-/// single bytes, of which a socket holds fewer than 300 unread. Then QEMU stands still, and does
-/// not read its monitor either.
+/// The serial port. A thread reads each byte as it arrives, even while the test receives nothing.
+/// QEMU sends single bytes, and its socket holds fewer than 300 that are unread. When the socket is
+/// full, QEMU stops, and no longer reads its monitor.
 struct Serial {
     socket: UnixStream,
     received: Receiver<Vec<u8>>,
