@@ -2,9 +2,9 @@
 
 use anyhow::{Context, Result};
 
-use crate::packages::EXHAUSTIVE;
+use crate::packages::{EXHAUSTIVE, HOST_SIM};
 use crate::setup;
-use crate::shell::{run, shell, skipped, target_dir};
+use crate::shell::{cmd, root, run, shell, skipped, target_dir};
 
 /// The options of `cargo xtask fuzz`.
 #[derive(clap::Args)]
@@ -51,9 +51,11 @@ pub(crate) fn browser() -> Result<()> {
         return Ok(());
     }
     run!("cargo clippy --package meshalloc-browser --all-targets -- -D warnings")?;
-    run!("cargo build {EXHAUSTIVE...} --bin host-sim")?;
+    run!("cargo build {EXHAUSTIVE...} {HOST_SIM...}")?;
+    let program = root().join(target_dir()).join("debug/host-sim");
     // Alone, since the simulator then has the features of the page.
-    run!("cargo test --package meshalloc-browser -- --show-output")
+    let tests = cmd!("cargo test --package meshalloc-browser -- --show-output");
+    Ok(tests.env("MESHALLOC_HOST_SIM", program).run()?)
 }
 
 /// Runs a study on Slurm.

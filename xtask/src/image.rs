@@ -11,6 +11,7 @@ use object::{Endianness, Object, ObjectSection, ObjectSymbol, elf};
 use tempfile::TempDir;
 use xshell::Cmd;
 
+use crate::packages::EXHAUSTIVE;
 use crate::shell::{cmd, root, run, target_dir};
 use crate::tables::{Row, cells};
 
@@ -97,9 +98,9 @@ impl Image {
         let place = [address, bytes].map(|it| it.to_string());
         let scheduler = [form.to_owned(), number.to_string()];
         let names = strategies.iter().map(ToString::to_string);
-        run!("cargo build --example measure")?;
+        run!("cargo build {EXHAUSTIVE...} --example measure")?;
         let measure = cmd!(
-            "cargo run --quiet --example measure --
+            "cargo run --quiet {EXHAUSTIVE...} --example measure --
              {what} {board} {path} {place...} {scheduler...} {names...}"
         );
         Ok(measure.read()?.lines().map(cells).collect())

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use crate::packages::{EXHAUSTIVE, WITH_PYTHON};
+use crate::packages::{EXHAUSTIVE, HOST_SIM, WITH_PYTHON};
 use crate::setup;
 use crate::shell::{cmd, root, run, shell, skipped, target_dir};
 
@@ -30,13 +30,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let Some(python) = environment("python", &format!("{PACKAGE}/tests/{list}"))? else {
         return Ok(());
     };
-    let products = ["--lib", "--bin", "host-sim", "--example", "serve"];
     if options.quick {
         // As the tests before have built them.
-        run!("cargo build {EXHAUSTIVE...} {products...}")?;
+        run!("cargo build {EXHAUSTIVE...} --lib {HOST_SIM...}")?;
     } else {
         run!("cargo clippy {WITH_PYTHON...} --all-targets -- -D warnings")?;
-        run!("cargo build {WITH_PYTHON...} {products...}")?;
+        run!("cargo build {WITH_PYTHON...} --lib {HOST_SIM...}")?;
     }
     let programs = root().join(target_dir()).join("debug");
     let mut tests = cmd!("{python} -m pytest --quiet -r s {PACKAGE}/tests")

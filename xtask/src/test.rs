@@ -331,8 +331,8 @@ fn images<'f>(images: impl IntoIterator<Item = (&'static Info, &'f str)>) -> Res
 /// The tests of core with the words of the board, in the host's target folder.
 fn words_of_32_bits() -> Result<()> {
     // Neither documentation nor examples nor the simulator depend on the words, nor do machines
-    // that fit into one (`every_occupancy`). `effect` is left out for its time.
-    let skipped = ["effect", "every_occupancy", "tidy"];
+    // that fit into one (`every_occupancy`).
+    let skipped = ["every_occupancy", "tidy"];
     let skipped = skipped.iter().flat_map(|name| ["--skip", name]);
     run!("cargo test --package meshalloc --features word32 --lib")?;
     // All packages without the default features that need the simulator: then dependencies have the

@@ -7,17 +7,15 @@ use meshalloc::{
     Block, Change, Configuration, Controller, Error, Grid, JobId, NodeId, Outcome, Refusal,
     Request, SchedulerKind, Sides, StrategyKind,
 };
+use meshalloc_tests::exhaustive;
 use meshalloc_tests::random::Random;
 use meshalloc_tests::rig::{HeapMemory, configuration, fault, mesh, unit};
 use meshalloc_tests::saved::{restore, save};
 
 const SIDE: u16 = 6;
 const JOBS: u32 = 12;
-const ROUNDS: u32 = if cfg!(feature = "exhaustive") {
-    400_000
-} else {
-    20_000
-};
+/// With all configurations over 10^6 in the exhaustive tests.
+const ROUNDS: u32 = exhaustive(90_000, 5_000);
 
 /// The processors of each running job.
 fn held(controller: &Controller<'_>) -> BTreeMap<JobId, Vec<u32>> {

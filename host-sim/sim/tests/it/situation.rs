@@ -1,6 +1,7 @@
 //! Why jobs wait, and whose departure lets them in, against definitions by brute force.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::BitOr;
 
 use meshalloc::{
     Change, Configuration, Description, Grid, JobId, JobState, Query, Refusal, Request,
@@ -226,11 +227,23 @@ fn smallest_sets_and_reasons_are_those_of_brute_force() {
         in_random_states(configuration, states, &mut |_, situation, _| {
             for waiting in &situation.waiting {
                 let extents = waiting.request.shape.extents().to_vec();
-                let fits_without = |set| {
-                    let busy = points_of(&machine, situation, set);
-                    has_free_box(&machine, &extents, turns, &busy)
+                // Sets of processors as bits.
+                let bit = |at: &Vec<u16>| 1_u64 << machine.node(at).unwrap().0;
+                let held = (0..situation.running.len()).map(|at| {
+                    let held = points_of(&machine, situation, !(1 << at));
+                    held.iter().map(bit).fold(0, BitOr::bitor)
+                });
+                let held: Vec<u64> = held.collect();
+                let faulty = points_of(&machine, situation, !0);
+                let boxes = free_boxes(&machine, &extents, turns, &faulty);
+                let boxes = boxes.map(|place| place.iter().map(bit).sum());
+                let boxes: Vec<u64> = boxes.collect();
+                let fits_without = |set: u32| {
+                    let stays = held.iter().enumerate().filter(|(at, _)| set >> at & 1 == 0);
+                    let busy = stays.fold(0, |busy, (_, held)| busy | held);
+                    boxes.iter().any(|place| place & busy == 0)
                 };
-                let all = 1_u32 << situation.running.len();
+                let all = 1_u32 << held.len();
                 let mut sets: Vec<u32> = (0..all).collect();
                 sets.sort_by_key(|set| set.count_ones());
                 let least = sets.into_iter().find(|&set| fits_without(set));

@@ -198,7 +198,7 @@ fn crash(seed: u64, rounds: u32) {
 #[test]
 fn a_crash_loses_nothing_that_was_synced() {
     let rounds = if cfg!(feature = "exhaustive") {
-        400
+        100
     } else {
         12
     };
