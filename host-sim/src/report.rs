@@ -152,7 +152,7 @@ impl Report<'_> {
             .preemption
             .map(|_| [Preemptions, PreemptedNodeHours]);
         let reasons = self.reasons();
-        let kills = self.experiment.kill_at_estimate;
+        let kills = self.experiment.switches.kill_at_estimate;
         let killed = if kills { vec![KilledShare] } else { Vec::new() };
         let groups = groups.into_iter().map(Vec::from);
         let preempts = preempts.map_or_else(Vec::new, Vec::from);

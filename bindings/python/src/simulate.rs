@@ -319,7 +319,7 @@ pub(crate) fn run(
     jobs: bool,
 ) -> PyResult<(String, Option<Vec<Table>>)> {
     let resolved = scenario(settings)?;
-    if strategy.is_some() && resolved.plan.largest {
+    if strategy.is_some() && resolved.plan.switches.largest {
         let text = "`largest` is not measured with a strategy of your own (expected a name in \
                     `strategy`)";
         return Err(ScenarioError::new_err(text));

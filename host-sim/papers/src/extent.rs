@@ -79,7 +79,7 @@ impl Extent {
             {
                 self.dense_replications
             }
-            _ if setting.plan.largest => self.dense_replications,
+            _ if setting.plan.switches.largest => self.dense_replications,
             _ => self.length.replications,
         };
         let jobs = if setting.is_short() {

@@ -62,7 +62,7 @@ impl Setting {
 
     /// Whether fewer jobs are enough, or each takes long.
     pub const fn is_short(&self) -> bool {
-        self.plan.backlog.is_some() || self.plan.largest
+        self.plan.backlog.is_some() || self.plan.switches.largest
     }
 
     /// How often jobs arrive; `None` when they all come at once, or as a log says.

@@ -16,7 +16,7 @@ use crate::machine::Described;
 use crate::metrics::{Estimates, Metric, Refusals, SLOWDOWN_THRESHOLD};
 use crate::network::NetworkError;
 use crate::preemption::Preempting;
-use crate::simulation::{Conditions, Measured, Observer, RunResult, SimulationError};
+use crate::simulation::{Conditions, Measured, Observer, RunResult, SimulationError, Switches};
 use crate::situation::{Situation, may_fit};
 use crate::statistics::{Estimate, NOT_NARROWED, Sample, Sampling};
 use crate::wording::Number;
@@ -125,16 +125,9 @@ pub struct Experiment {
     /// service times.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failures: Option<Failures>,
-    /// Whether the largest slice that could be placed is measured, with a search after each change.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub largest: bool,
-    /// Whether the reasons why jobs wait are measured, with a few searches for each waiting job
-    /// after each change.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub reasons: bool,
-    /// Whether a job ends when it has run for its estimate since its latest start.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub kill_at_estimate: bool,
+    /// What a run does only if it is asked to.
+    #[serde(flatten)]
+    pub switches: Switches,
     /// If given, jobs make room for those of a higher priority; jobs then have service times.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preemption: Option<Preempting>,
@@ -370,9 +363,7 @@ impl Experiment {
             measure,
             backlog: None,
             failures: None,
-            largest: false,
-            reasons: false,
-            kill_at_estimate: false,
+            switches: Switches::default(),
             preemption: None,
             slowdown_threshold: SLOWDOWN_THRESHOLD,
             replications: Replications::Fixed(1),
@@ -492,13 +483,12 @@ impl Experiment {
             measured,
             backlog: self.backlog,
             has_priorities: self.workload.has_priorities(),
-            largest: self.largest,
-            reasons: None,
-            kill_at_estimate: self.kill_at_estimate,
+            switches: self.switches,
+            served: None,
             slowdown_threshold: unit.ticks(threshold),
             absent: self.absent(),
             failures: self.timeline(replication)?,
-            preemption: None,
+            preemption: self.preemption,
         })
     }
 

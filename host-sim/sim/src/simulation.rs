@@ -106,11 +106,11 @@ mod tests;
 pub use contention::Contention;
 pub use error::SimulationError;
 pub use execution::{Completion, EventKey, Execution, FixedService, MessageSums, Start};
-pub use measured::{Conditions, Measured, Preempts};
+pub use measured::{Conditions, Measured, Served, Switches};
 pub use observer::{Interruption, JobRecord, Observer, PlaceEvent, Seen, Waits};
 pub use phases::Phases;
 pub use phases_of_messages::PhasesOfMessages;
-use preempting::Preempting;
+use preempting::Preemptions;
 use reasons::Reasons;
 use state::State;
 pub use tally::Fnv1a;
@@ -230,7 +230,7 @@ pub struct Run<'b, B, E, J> {
     /// Why jobs wait, if that is measured.
     reasons: Option<Reasons>,
     /// How jobs make room for others, if they do.
-    preempting: Option<Box<Preempting>>,
+    preempting: Option<Box<Preemptions>>,
     /// Whether a change was made since these were measured.
     has_changed: bool,
 }
@@ -261,15 +261,21 @@ impl<'b, B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'b, B, E, J> {
             // Whether it can.
             let _ = backend.requeue(&[], 0, &mut |_, _| {})?;
         }
-        let (backlog, largest) = (conditions.backlog, conditions.largest);
-        let reasons = conditions.reasons.map(Reasons::new);
-        if reasons.is_some() && !backend.is_as_configured() {
-            return Err(BackendError::NoReasons.into());
-        }
-        let preempting = conditions.preemption.map(Preempting::new).map(Box::new);
-        if preempting.is_some() {
-            preempting::check(&mut backend)?;
-        }
+        let (backlog, switches) = (conditions.backlog, conditions.switches);
+        let served = conditions.served.filter(|_| backend.is_as_configured());
+        let reasons = if switches.reasons {
+            Some(Reasons::new(served.ok_or(BackendError::NoReasons)?))
+        } else {
+            None
+        };
+        let preempting = match conditions.preemption {
+            Some(rule) => {
+                let served = served.ok_or(BackendError::NoPreemption)?;
+                preempting::check(&mut backend)?;
+                Some(Box::new(Preemptions::new(rule, served)))
+            }
+            None => None,
+        };
         let mut state = State::new(machine, conditions, observer);
         let next = jobs.next().map(|job| (state.sequence(), job));
         let mut run = Run {
@@ -285,7 +291,7 @@ impl<'b, B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'b, B, E, J> {
             jobs,
             next,
             backlog,
-            largest,
+            largest: switches.largest,
             reasons,
             preempting,
             has_changed: true,

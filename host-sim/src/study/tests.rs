@@ -184,9 +184,9 @@ fn every_field_of_an_experiment_makes_another_point() {
     add(&|experiment| experiment.failures = failures(Restart::InPlace, None));
     add(&|experiment| experiment.failures = failures(Restart::Elsewhere, None));
     add(&|experiment| experiment.failures = failures(Restart::Elsewhere, checkpoint));
-    add(&|experiment| experiment.largest = true);
-    add(&|experiment| experiment.reasons = true);
-    add(&|experiment| experiment.kill_at_estimate = true);
+    add(&|experiment| experiment.switches.largest = true);
+    add(&|experiment| experiment.switches.reasons = true);
+    add(&|experiment| experiment.switches.kill_at_estimate = true);
     for (grace, checkpoint) in [(0, None), (1, None), (1, checkpoint)] {
         let preempting = Some(Preempting { grace, checkpoint });
         add(&|experiment| experiment.preemption = preempting);

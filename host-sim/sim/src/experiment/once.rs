@@ -5,7 +5,7 @@ use meshalloc::StrategyKind;
 use super::execution::execution;
 use super::{Experiment, ExperimentError, Progress};
 use crate::backend::{Around, Backend, BackendError, Backends};
-use crate::simulation::{self, Conditions, Observer, Preempts, RunResult, Seen};
+use crate::simulation::{self, Conditions, Observer, RunResult, Seen, Served};
 
 /// Runs one replication of one strategy; errors are those of [`run`](super::run).
 pub fn run_once(
@@ -43,14 +43,10 @@ pub fn run_observed<'o>(
     let configuration = experiment.configuration(strategy, replication);
     let description = experiment.description.as_ref();
     let description = description.map(|description| &description.description);
-    let served = (configuration, description.copied());
     let conditions = Conditions {
-        reasons: experiment.reasons.then_some(served),
-        preemption: experiment.preemption.map(|preempting| Preempts {
+        served: Some(Served {
             configuration,
-            description: served.1,
-            grace: preempting.grace,
-            checkpoint: preempting.checkpoint,
+            description: description.copied(),
         }),
         ..experiment.conditions(replication)?
     };

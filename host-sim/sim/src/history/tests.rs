@@ -423,7 +423,7 @@ fn the_largest_slice_is_that_of_trying_every_rectangle() {
     measured.jobs = 200;
     let mut backends = InProcessBackends::default();
     let plain = histories(&measured, &mut backends, &()).unwrap();
-    measured.largest = true;
+    measured.switches.largest = true;
     let with = histories(&measured, &mut backends, &()).unwrap();
     for (plain, history) in plain.iter().zip(&with) {
         assert_eq!(history.result.decision_hash, plain.result.decision_hash);

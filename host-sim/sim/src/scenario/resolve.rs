@@ -14,6 +14,7 @@ use crate::machine::Described;
 use crate::metrics::SLOWDOWN_THRESHOLD;
 use crate::names;
 use crate::preemption::{Preempting, PreemptionRule};
+use crate::simulation::Switches;
 use crate::statistics::NOT_NARROWED;
 use crate::wording::{any_of, counted};
 use crate::workload::{
@@ -221,8 +222,13 @@ impl Scenario {
         let cube = cube.and_then(|sides| Shape::new(sides).ok());
         let failures = settings.failures(machine, cube)?;
         let preemption = settings.preemption(failures.as_ref())?;
-        let kill_at_estimate = settings.kill_at_estimate.unwrap_or(false);
-        if kill_at_estimate && workload.estimates() == EstimateModel::None {
+        let is_on = |switch: Option<bool>| switch.unwrap_or(false);
+        let switches = Switches {
+            largest: is_on(settings.largest),
+            reasons: is_on(settings.reasons),
+            kill_at_estimate: is_on(settings.kill_at_estimate),
+        };
+        if switches.kill_at_estimate && workload.estimates() == EstimateModel::None {
             return Err(SettingError::new(
                 &["kill-at-estimate", "estimates"],
                 "`kill-at-estimate` requires jobs with estimates, and `estimates` is none",
@@ -238,9 +244,7 @@ impl Scenario {
             measure,
             backlog: settings.backlog,
             failures,
-            largest: settings.largest.unwrap_or(false),
-            reasons: settings.reasons.unwrap_or(false),
-            kill_at_estimate,
+            switches,
             preemption,
             slowdown_threshold: threshold.unwrap_or(SLOWDOWN_THRESHOLD),
             replications,

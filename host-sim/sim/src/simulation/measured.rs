@@ -1,11 +1,14 @@
 //! What is measured of a run, and under which conditions it is made.
 
 use std::num::NonZero;
+use std::ops::Not;
 
 use meshalloc::{Block, Configuration, Description, Ticks};
+use serde::Serialize;
 
-use crate::failures::{Checkpoint, Timeline};
+use crate::failures::Timeline;
 use crate::metrics::SLOWDOWN_THRESHOLD;
+use crate::preemption::Preempting;
 use crate::workload::TimeUnit;
 
 /// Everything about a run but the machine, the jobs and how they are executed.
@@ -20,34 +23,41 @@ pub struct Conditions {
     /// Whether jobs may have priorities. Then no job is kept outside the controller where that gets
     /// more memory, also under first come, first served.
     pub has_priorities: bool,
-    /// Whether the largest slice that could be placed is measured over time.
-    pub largest: bool,
+    /// What the run does only if it is asked to.
+    pub switches: Switches,
     /// Run times count as at least this in the bounded slowdown, in ticks, over 0.
     pub slowdown_threshold: Ticks,
-    /// Whether a job ends when it has run for its estimate since its latest start.
-    pub kill_at_estimate: bool,
-    /// If given, it is measured why jobs wait on the controller of this configuration, and of the
-    /// description of the machine, if it has one.
-    pub reasons: Option<(Configuration, Option<Description>)>,
+    /// What the controller serves. Runs that measure reasons or preempt jobs need it.
+    pub served: Option<Served>,
     /// Blocks of the grid in which there are no processors. They are not counted.
     pub absent: Vec<Block>,
     /// What fails in the run and is repaired; jobs then have service times.
     pub failures: Option<Timeline>,
     /// If given, jobs make room for those of a higher priority; jobs then have service times.
-    pub preemption: Option<Preempts>,
+    pub preemption: Option<Preempting>,
 }
 
-/// How jobs make room for those of a higher priority.
+/// What a run does only if it is asked to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Switches {
+    /// Measure the largest slice that could be placed, with a search after each change.
+    #[serde(skip_serializing_if = "Not::not")]
+    pub largest: bool,
+    /// Measure why jobs wait, with a few searches for each waiting job after each change.
+    #[serde(skip_serializing_if = "Not::not")]
+    pub reasons: bool,
+    /// End a job when it has run for its estimate since its latest start.
+    #[serde(skip_serializing_if = "Not::not")]
+    pub kill_at_estimate: bool,
+}
+
+/// What the controller serves, and how.
 #[derive(Clone, Copy, Debug)]
-pub struct Preempts {
-    /// What the controller serves, and how.
+pub struct Served {
+    /// Its configuration.
     pub configuration: Configuration,
     /// The description of the machine, if it has one.
     pub description: Option<Description>,
-    /// How long they still run, in ticks.
-    pub grace: Ticks,
-    /// When jobs save what they have done, if they do; as in the failures, if there are some.
-    pub checkpoint: Option<Checkpoint>,
 }
 
 /// Without a backlog that is kept up or failures; the threshold is [`SLOWDOWN_THRESHOLD`].
@@ -57,10 +67,9 @@ impl From<Measured> for Conditions {
             measured,
             backlog: None,
             has_priorities: false,
-            largest: false,
+            switches: Switches::default(),
             slowdown_threshold: TimeUnit::Second.ticks(SLOWDOWN_THRESHOLD),
-            kill_at_estimate: false,
-            reasons: None,
+            served: None,
             absent: Vec::new(),
             failures: None,
             preemption: None,

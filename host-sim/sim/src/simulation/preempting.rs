@@ -5,17 +5,19 @@ use std::collections::BTreeMap;
 use meshalloc::{Change, Class, Error, Event, EventKind, JobId, Outcome, Request, Ticks, Victims};
 
 use super::execution::{EventKey, Execution};
-use super::measured::Preempts;
+use super::measured::Served;
 use super::record::{Record, Stage};
 use super::state::State;
 use super::{Run, SimulationError, unexpected};
 use crate::backend::{Backend, BackendError};
+use crate::preemption::Preempting;
 use crate::situation::{Preemption, Running, Situation, Victim, Waiting};
 use crate::workload::Job;
 
 /// The rule of a run, and what follows from it so far.
-pub(super) struct Preempting {
-    rule: Preempts,
+pub(super) struct Preemptions {
+    rule: Preempting,
+    served: Served,
     /// The jobs for which others make room, and when these go.
     notices: BTreeMap<u32, Ticks>,
     /// What is not granted whichever jobs make room, as long as nothing moves.
@@ -24,10 +26,11 @@ pub(super) struct Preempting {
     moves: u64,
 }
 
-impl Preempting {
-    pub(super) const fn new(rule: Preempts) -> Self {
-        Preempting {
+impl Preemptions {
+    pub(super) const fn new(rule: Preempting, served: Served) -> Self {
+        Preemptions {
             rule,
+            served,
             notices: BTreeMap::new(),
             hopeless: Vec::new(),
             moves: 0,
@@ -37,9 +40,6 @@ impl Preempting {
 
 /// Whether a controller without jobs can preempt any.
 pub(super) fn check(backend: &mut dyn Backend) -> Result<(), SimulationError> {
-    if !backend.is_as_configured() {
-        return Err(BackendError::NoPreemption.into());
-    }
     let change = Change::Preempt {
         job: JobId(u32::MAX),
         victims: Victims::default(),
@@ -60,7 +60,7 @@ impl State<'_> {
     }
 
     /// The jobs that run, and what is faulty. A job has work to lose since its latest start.
-    fn situation<'d>(&self, rule: &'d Preempts) -> Situation<'d> {
+    fn situation<'d>(&self, served: &'d Served) -> Situation<'d> {
         let running = self.running_jobs().map(|(number, record)| Running {
             job: JobId(number),
             request: record.job.request,
@@ -73,7 +73,7 @@ impl State<'_> {
         Situation {
             running: running.collect(),
             faulty: self.failing.faulty(),
-            ..Situation::idle(rule.configuration, rule.description.as_ref())
+            ..Situation::idle(served.configuration, served.description.as_ref())
         }
     }
 }
@@ -100,16 +100,17 @@ impl<B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'_, B, E, J> {
 
     /// The same by this rule; most runs have none.
     #[cold]
-    fn make_way_by(&mut self, mut preempting: Box<Preempting>) -> Result<(), SimulationError> {
+    fn make_way_by(&mut self, mut preempting: Box<Preemptions>) -> Result<(), SimulationError> {
         while self.make_way_once(&mut preempting)? {}
         self.preempting = Some(preempting);
         Ok(())
     }
 
     /// Whether there was such a job.
-    fn make_way_once(&mut self, preempting: &mut Preempting) -> Result<bool, SimulationError> {
-        let Preempting {
+    fn make_way_once(&mut self, preempting: &mut Preemptions) -> Result<bool, SimulationError> {
+        let Preemptions {
             rule,
+            served,
             notices,
             hopeless,
             moves,
@@ -150,7 +151,7 @@ impl<B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'_, B, E, J> {
             notices.clear();
             return Ok(false);
         }
-        let (now, situation) = (state.now, state.situation(rule));
+        let (now, situation) = (state.now, state.situation(served));
         for waiting in urgent {
             let number = waiting.job.0;
             if hopeless.contains(&asked(&waiting)) {
@@ -159,7 +160,7 @@ impl<B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'_, B, E, J> {
             }
             let found = situation.victims(&waiting, now);
             let found = found.map_err(|reason| BackendError::Configure {
-                configuration: rule.configuration,
+                configuration: served.configuration,
                 reason,
             })?;
             if let Preemption::Of { victims, .. } = found {

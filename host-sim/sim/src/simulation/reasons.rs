@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 
-use meshalloc::{Configuration, Description, JobId, Ticks};
+use meshalloc::{JobId, Ticks};
 
 use super::SimulationError;
+use super::measured::Served;
 use super::record::Stage;
 use super::state::State;
 use crate::backend::{Backend, BackendError};
@@ -13,30 +14,30 @@ use crate::situation::{Cause, Reason, Situation};
 /// For what each job waits in the controller, since its latest change.
 #[derive(Debug)]
 pub(super) struct Reasons {
-    configuration: Configuration,
-    description: Option<Description>,
+    served: Served,
     waiting: Vec<(JobId, Cause)>,
 }
 
 impl Reasons {
-    pub(super) const fn new(served: (Configuration, Option<Description>)) -> Self {
-        let (configuration, description) = served;
+    pub(super) const fn new(served: Served) -> Self {
         Reasons {
-            configuration,
-            description,
+            served,
             waiting: Vec::new(),
         }
     }
 
     /// Asks the controller after a change.
     pub(super) fn read(&mut self, backend: &mut dyn Backend) -> Result<(), SimulationError> {
-        let description = self.description.as_ref();
+        let Served {
+            configuration,
+            description,
+        } = &self.served;
         let ask = &mut |query: &_| backend.query(query);
-        let situation = Situation::read(ask, self.configuration, description)?;
+        let situation = Situation::read(ask, *configuration, description.as_ref())?;
         let reasons = situation
             .reasons()
             .map_err(|reason| BackendError::Configure {
-                configuration: self.configuration,
+                configuration: *configuration,
                 reason,
             })?;
         let jobs = situation.waiting.iter().map(|waiting| waiting.job);

@@ -87,7 +87,7 @@ impl<'o> State<'o> {
             passed: 0,
             hash: Fnv1a::default(),
             decisions: 0,
-            kills: conditions.kill_at_estimate,
+            kills: conditions.switches.kill_at_estimate,
             tally: Tally::new(&conditions),
             failing: Failing::new(machine, &conditions.absent, conditions.failures, checkpoint),
             largest: None,

@@ -114,8 +114,8 @@ impl Tally {
     pub(super) fn new(conditions: &Conditions) -> Self {
         Tally {
             slowdown_threshold: conditions.slowdown_threshold,
-            waits: conditions.reasons.map(|_| [0; _]),
-            killed: conditions.kill_at_estimate.then_some(0),
+            waits: conditions.switches.reasons.then_some([0; _]),
+            killed: conditions.switches.kill_at_estimate.then_some(0),
             interrupted: conditions.failures.as_ref().map(|_| Interrupted::default()),
             preempted: conditions.preemption.map(|_| Preempted::default()),
             ..Tally::default()

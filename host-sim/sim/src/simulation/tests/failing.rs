@@ -350,7 +350,10 @@ fn a_job_ends_at_its_estimate_counted_from_its_latest_start() {
         let mut inner = InProcess::growing(&mut storage, 8, configuration, None).unwrap();
         let conditions = Conditions {
             failures,
-            kill_at_estimate,
+            switches: Switches {
+                kill_at_estimate,
+                ..Switches::default()
+            },
             ..Measured::Departures(3).into()
         };
         let mut times = Times::default();

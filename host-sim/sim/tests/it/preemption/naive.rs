@@ -9,7 +9,10 @@ use meshalloc::{
 use meshalloc_sim::backend::{Around, Backends, InProcessBackends};
 use meshalloc_sim::failures::Checkpoint;
 use meshalloc_sim::metrics::Metric;
-use meshalloc_sim::simulation::{Conditions, FixedService, Measured, Preempts, Seen, run_with};
+use meshalloc_sim::preemption::Preempting;
+use meshalloc_sim::simulation::{
+    Conditions, FixedService, Measured, Seen, Served, Switches, run_with,
+};
 use meshalloc_sim::workload::{Job, Work};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -284,13 +287,15 @@ fn check(
     };
     let conditions = Conditions {
         has_priorities: true,
-        reasons: Some((configuration, None)),
-        preemption: Some(Preempts {
+        switches: Switches {
+            reasons: true,
+            ..Switches::default()
+        },
+        served: Some(Served {
             configuration,
             description: None,
-            grace,
-            checkpoint,
         }),
+        preemption: Some(Preempting { grace, checkpoint }),
         ..Measured::Departures(JOBS).into()
     };
     let mut records = Vec::new();
