@@ -126,29 +126,31 @@ pub struct RunResult {
     pub saturated: bool,
     /// Measured jobs that were passed without end and had not left when the run ended.
     pub left_behind: u32,
-    /// All grants in order as one number: 64-bit FNV-1a over job (32 bits), time (64), and for each
-    /// band of each block its first processor, length and rows (32 each), little-endian. Equal
+    /// All grants in order, as one number: 64-bit FNV-1a over job (32 bits), time (64), and for
+    /// each band of each block its first processor, length and rows (32 each), little-endian. Equal
     /// hashes mean equal decisions, whichever controllers made them.
     pub decision_hash: u64,
     /// The number of grants, of measured and other jobs.
     pub decisions: u64,
-    /// The number of events at which the scheduler did not see a job that it might have chosen: one
-    /// was kept here, or its arrival put off; under first come, first served without priorities
-    /// only while none waited in the controller. If it is not 0, jobs may have waited for a place
-    /// in the table and not for processors.
+    /// The number of events at which the scheduler did not see a job that it might have chosen,
+    /// since the job was kept here or its arrival was put off. Under first come, first served
+    /// without priorities such an event counts only if no job waited in the controller. If the
+    /// number is not 0, jobs may have waited for a place in the table and not for processors.
     pub table_limited: u64,
 }
 
-/// The number of jobs kept outside the controller from which on later arrivals than the measured
-/// ones are put off. Far more than the events of one moment submit.
+/// Arrivals after the last measured job are put off while at least this number of jobs is kept
+/// outside the controller. It is far more than the events of one moment submit.
 pub const KEPT_MAX: u32 = 1 << 16;
 
-/// From this number of waiting jobs on later arrivals than the measured ones are put off under a
-/// scheduler that chooses among the waiting jobs, which takes time for each at every event.
+/// Under a scheduler that chooses among the waiting jobs, arrivals after the last measured job are
+/// put off while at least this number of jobs wait. Such a scheduler takes time for each waiting
+/// job at every event.
 pub const WAITING_MAX: u32 = 1 << 12;
 
-/// A run is saturated and ends when later jobs have passed a waiting measured job, this multiple of
-/// the number of measured jobs. Below saturation a few jobs pass.
+/// A run ends as saturated when the number of later jobs that were granted before a waiting
+/// measured job reaches this multiple of the number of measured jobs. Below saturation only a few
+/// jobs pass.
 pub const PASSING_MAX: u32 = 10;
 
 /// The least number of measured jobs that [`PASSING_MAX`] multiplies.
@@ -158,8 +160,9 @@ pub const MEASURED_LEAST: u32 = 100;
 /// jobs.
 pub const RESTARTS_MAX: u32 = 100_000;
 
-/// More failures and repairs in a row while no job ends and no measured one is to arrive are an
-/// error; on a large machine, more than [`FUTILE_OF_EACH`] of each processor.
+/// A run ends with an error after more than this number of failures and repairs in a row during
+/// which no job ends and no measured job is to arrive. On a large machine the limit is
+/// [`FUTILE_OF_EACH`] times the number of processors.
 const FUTILE_MAX: u32 = 1_000_000;
 
 /// See [`FUTILE_MAX`].
@@ -205,33 +208,36 @@ pub fn run_with(
 }
 
 /// A run that goes on event by event: [`run_with`] carries it out to its end. A program that steps
-/// it may change it between events; what it changes no other run repeats.
+/// a run may change it between events; no other run repeats such changes.
 pub struct Run<'b, B, E, J> {
     backend: B,
     execution: E,
     room: u32,
-    /// It had no room for the next job although there are fewer, and none has left since.
+    /// The controller had no room for the next job, although it holds fewer than `room` jobs, and
+    /// no job has left since.
     is_full: bool,
     /// Only the first of the waiting jobs may try, so the others need not be in the controller.
     is_in_order: bool,
-    /// From this number of waiting jobs on (where `is_in_order`, of kept ones), arrivals after
-    /// measured ones are put off.
+    /// Arrivals after the last measured job are put off while at least this number of jobs wait. If
+    /// `is_in_order`, only kept jobs count.
     put_off_from: u32,
-    /// Jobs that have arrived and are not submitted yet, in the order in which they will be.
+    /// Jobs that have arrived and are not submitted yet, in the order in which they will be
+    /// submitted.
     kept: VecDeque<u32>,
     state: State<'b>,
     table_limited: u64,
     jobs: J,
     /// The next job to arrive, with its place in the order of insertion.
     next: Option<(u64, Job)>,
-    /// Jobs arrive as soon as fewer than this wait; `None`: at their own times.
+    /// A job arrives as soon as fewer than this number of jobs wait. `None`: jobs arrive at their
+    /// own times.
     backlog: Option<NonZero<u32>>,
     largest: bool,
     /// Why jobs wait, if that is measured.
     reasons: Option<Reasons>,
     /// How jobs make room for others, if they do.
     preempting: Option<Box<Preemptions>>,
-    /// Whether a change was made since these were measured.
+    /// Whether a change was made since the reasons and the largest slice were measured.
     has_changed: bool,
 }
 
@@ -258,7 +264,7 @@ impl<'b, B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'b, B, E, J> {
         };
         let failures = conditions.failures.as_ref();
         if failures.is_some_and(|failures| failures.restart.requeues()) {
-            // Whether it can.
+            // Checks that the controller can requeue jobs.
             let _ = backend.requeue(&[], 0, &mut |_, _| {})?;
         }
         let (backlog, switches) = (conditions.backlog, conditions.switches);
@@ -300,7 +306,7 @@ impl<'b, B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'b, B, E, J> {
         Ok(run)
     }
 
-    /// Until all measured jobs have left, or are passed without end.
+    /// Carries out events until all measured jobs have left, or are passed without end.
     fn carry_out(mut self) -> Result<RunResult, SimulationError> {
         let measured = self.state.measured;
         if measured.needed() > JOBS_MAX {
@@ -337,8 +343,8 @@ impl<'b, B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'b, B, E, J> {
         self.backlog.is_none() && self.state.passed / PASSING_MAX >= measured
     }
 
-    /// Carries out the next event, unless there is none up to this time, which is not before the
-    /// latest. False if there is none.
+    /// Carries out the next event up to the time `until`, which is not before the latest event.
+    /// False if there is no such event.
     ///
     /// # Errors
     ///
@@ -378,7 +384,7 @@ impl<'b, B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'b, B, E, J> {
         Ok(true)
     }
 
-    /// Measures what is the same until the next event.
+    /// Measures the values that stay the same until the next event.
     #[inline]
     fn measure_until(&mut self, next: Ticks) -> Result<(), SimulationError> {
         if next <= self.state.now {
@@ -417,7 +423,7 @@ impl<'b, B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'b, B, E, J> {
         self.submit_kept()
     }
 
-    /// The controller has a job leave, which makes room.
+    /// Has the controller release a job, which makes room.
     fn release(&mut self, number: u32) -> Result<(), SimulationError> {
         let change = Change::Release { job: JobId(number) };
         self.is_full = false;
@@ -469,7 +475,7 @@ impl<'b, B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'b, B, E, J> {
         }
     }
 
-    /// What came out, if these jobs are measured, of which some have not left.
+    /// The result over the jobs of `measured`, of which `left` have not left.
     fn result(&mut self, measured: Measured, left: u32) -> RunResult {
         let State {
             tally,

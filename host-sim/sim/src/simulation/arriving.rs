@@ -24,7 +24,7 @@ impl<B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'_, B, E, J> {
         Some(key)
     }
 
-    /// What [`Run::put_off_from`] is about.
+    /// The number of jobs that [`Run::put_off_from`] limits.
     fn crowd(&self) -> u32 {
         if self.is_in_order {
             self.kept.len() as u32
@@ -75,7 +75,8 @@ impl<B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'_, B, E, J> {
                     self.kept.pop_front();
                 }
                 Err(Refusal::TableFull) => {
-                    // How many fit depends on what they are.
+                    // The number of jobs that fit depends on their requests, so this job is tried
+                    // again later.
                     self.is_full = true;
                     if self.state.on_controller() == 0 {
                         return Err(SimulationError::NoRoom);
@@ -99,7 +100,7 @@ impl<B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'_, B, E, J> {
         Ok(())
     }
 
-    /// Has the controller get more room, where jobs kept here would change its decisions.
+    /// Lets the controller get more room, if its decisions would change because jobs are kept here.
     fn make_room(&mut self) -> bool {
         let has_more = !self.is_in_order && self.backend.make_room();
         if has_more {
@@ -108,7 +109,8 @@ impl<B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'_, B, E, J> {
         has_more
     }
 
-    /// Whether a job should have arrived that has not, and the scheduler might have chosen it.
+    /// Whether the next arrival is overdue, so that the scheduler does not see a job that it might
+    /// have chosen.
     pub(super) fn puts_off(&self) -> bool {
         let is_due = |(_, job): &(u64, Job)| job.arrival <= self.state.now;
         !self.is_in_order

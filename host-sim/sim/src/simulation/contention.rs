@@ -16,9 +16,9 @@ use crate::workload::{Messages, TimeUnit, Work};
 /// completes when all of its messages are delivered; one that sends none completes when it starts.
 /// A tick is a cycle.
 ///
-/// Within a cycle, channels are released and messages delivered first; then jobs leave and start,
-/// and then channels are requested: the first messages of a job that starts at t request theirs at
-/// t, whatever else happens at t.
+/// Within a cycle, channels are released and messages delivered first. Then jobs leave and start.
+/// Then channels are requested: the first messages of a job that starts at t request channels at t,
+/// whatever else happens at t.
 ///
 /// Time is that of the [network](Network), constant for each message, and for each start linear in
 /// the processors of the job. Memory is that of the network, some bytes for each processor of the
@@ -55,7 +55,7 @@ impl Execution for Contention {
     ///
     /// When the job has a service time.
     fn start(&mut self, start: Start<'_>) {
-        // It is there already unless it was empty.
+        // The network is already at this time, unless it was empty.
         let _ = self.network.advance(start.at, &mut self.jobs);
         let slot = self.jobs.start(&start, &self.network.grid());
         let processes = self.jobs.running[slot as usize].places.len();
@@ -99,7 +99,7 @@ impl Execution for Contention {
 struct Jobs {
     per_pair: u32,
     blocking: bool,
-    /// By processor.
+    /// The process on each processor.
     processes: Vec<Process>,
     running: Vec<Running>,
     /// Places in `running` that are not used.
@@ -128,7 +128,8 @@ struct Running {
     iterations: u32,
     /// The processor of each process.
     places: Vec<NodeId>,
-    /// Messages. When there is none, each process has sent all of its own.
+    /// The number of messages on their way. When it is 0, each process has sent all of its
+    /// messages.
     on_their_way: u32,
     sums: MessageSums,
 }

@@ -23,7 +23,7 @@ pub enum SimulationError {
         /// What is down, if anything is.
         why: String,
     },
-    /// Jobs are interrupted or wait, and none ends.
+    /// Jobs are interrupted or wait, and no job ends.
     #[error(
         "no job ended during {failures} failures and repairs in a row, and {} not left \
          (expected failures that let jobs end)", have(*left)

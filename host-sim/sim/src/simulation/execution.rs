@@ -1,8 +1,9 @@
 //! The execution of jobs: when a job that has its processors completes its work.
 //!
-//! An [`Execution`] advances in virtual time only as far as the run loop lets it, since a job that
-//! starts meanwhile may move the completions of the others: messages meet on their way, disks are
-//! shared. So the loop names its next event, and takes what completes before that.
+//! An [`Execution`] advances in virtual time only as far as the run loop lets it. The reason is
+//! that a job that starts may move the completions of other jobs: messages meet on their way, disks
+//! are shared. So the loop names its next event, and takes the jobs that complete before that
+//! event.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -75,13 +76,14 @@ pub trait Execution {
     /// The unit in which times are given.
     fn time_unit(&self) -> TimeUnit;
 
-    /// Starts a job that has its processors: not before the latest completion taken or limit.
+    /// Starts a job that has its processors, at a time that is not before the latest completion or
+    /// the latest limit.
     fn start(&mut self, start: Start<'_>);
 
     /// Advances to the first completion before `limit` and takes it, in the order of [`EventKey`].
-    /// `None`: no job completes before `limit`, as long as none starts, and the execution has
-    /// advanced to it. A job completes once. While jobs run and `limit` is far enough, there is a
-    /// completion.
+    /// `None` if no job completes before `limit` as long as no job starts; the execution has then
+    /// advanced to `limit`. A job completes once. While jobs run and `limit` is far enough, there
+    /// is a completion.
     fn complete_before(&mut self, limit: EventKey) -> Option<Completion>;
 
     /// The network over which jobs send messages to each other, if they do.
@@ -113,12 +115,12 @@ impl<E: Execution + ?Sized> Execution for &mut E {
 /// completion takes time logarithmic in the number of running jobs.
 #[derive(Clone, Debug, Default)]
 pub struct FixedService {
-    /// Time, order and number.
+    /// The time, the order and the job's number of each completion.
     completions: BinaryHeap<Reverse<(Ticks, u64, u32)>>,
 }
 
 impl FixedService {
-    /// The completion that comes first, of a job that may have left before.
+    /// The first completion. Its job may have left before.
     pub(super) fn first(&self) -> Option<Completion> {
         let &Reverse((at, order, number)) = self.completions.peek()?;
         Some(Completion {

@@ -12,23 +12,25 @@ mod events;
 pub(super) struct Failing {
     machine: Grid,
     pub(super) timeline: Timeline,
-    /// By processor, how many reasons there are not to give it to a job.
+    /// For each processor, the number of reasons not to give it to a job.
     reasons: Vec<u32>,
-    /// Processors with a reason.
+    /// The number of processors with at least one reason.
     faulty: u32,
-    /// Those of them that are spares at first.
+    /// The faulty processors that are spares when the run begins.
     kept: u32,
-    /// Processors that have failed, where spares take places: then `faulty` counts places.
+    /// The number of processors that have failed, if spares replace failed cubes. In that case
+    /// `faulty` counts the processors of places.
     failed: i64,
-    /// Jobs that hold processors and wait until these work.
+    /// Interrupted jobs that keep their processors and wait until the processors work again.
     stopped: BTreeSet<u32>,
-    /// Events in a row while no job left and no measured one was to arrive.
+    /// Failures and repairs in a row during which no job left and no measured job was still to
+    /// arrive.
     pub(super) futile: u32,
 }
 
 impl Failing {
-    /// No processor has failed; absent ones never work, and are not among those that are down. If
-    /// nothing fails, jobs may have checkpoints all the same.
+    /// The state in which no processor has failed. Absent processors never work, and do not count
+    /// as down. Jobs may have checkpoints even if nothing fails.
     pub(super) fn new(
         machine: Grid,
         absent: &[Block],
@@ -92,7 +94,8 @@ impl Failing {
             })
     }
 
-    /// One more or one less reason not to give these processors to jobs; those whose state changes.
+    /// Adds or removes a reason not to give the processors of a block to jobs. Returns the
+    /// processors whose state changes.
     fn mark(&mut self, block: Block, is_down: bool) -> Vec<NodeId> {
         let rows = intervals(self.machine, &[block]);
         let nodes = rows.into_iter().flat_map(|(first, last)| first..=last);

@@ -1,4 +1,4 @@
-//! What is measured of a run, and under which conditions it is made.
+//! The jobs of a run that are measured, and the conditions of the run.
 
 use std::num::NonZero;
 use std::ops::Not;
@@ -20,8 +20,8 @@ pub struct Conditions {
     /// number wait, whatever their arrival times. The utilization is then that of saturation. Under
     /// first come, first served any number gives the same decisions.
     pub backlog: Option<NonZero<u32>>,
-    /// Whether jobs may have priorities. Then no job is kept outside the controller where that gets
-    /// more memory, also under first come, first served.
+    /// Whether jobs may have priorities. If so, and the controller can get more memory, no job is
+    /// kept outside the controller, even under first come, first served.
     pub has_priorities: bool,
     /// What the run does only if it is asked to.
     pub switches: Switches,
@@ -60,7 +60,7 @@ pub struct Served {
     pub description: Option<Description>,
 }
 
-/// Without a backlog that is kept up or failures; the threshold is [`SLOWDOWN_THRESHOLD`].
+/// Conditions without a backlog and without failures. The threshold is [`SLOWDOWN_THRESHOLD`].
 impl From<Measured> for Conditions {
     fn from(measured: Measured) -> Self {
         Conditions {
@@ -89,9 +89,9 @@ pub enum Measured {
         end: u32,
     },
     /// This number of jobs (at most [`JOBS_MAX`](crate::workload::JOBS_MAX)), the first to leave,
-    /// refused ones as well. Averages are taken from the start to the departure of the last: the
-    /// machine fills within. A closed workload is measured whole by as many departures as it has
-    /// jobs.
+    /// refused ones as well. Averages are taken from the start to the departure of the last, so the
+    /// time in which the machine fills counts. To measure a closed workload as a whole, set this to
+    /// its number of jobs.
     Departures(u32),
 }
 

@@ -11,7 +11,7 @@ use crate::workload::Job;
 pub struct Waits([Ticks; Cause::ALL.len()]);
 
 impl Waits {
-    /// It has waited for this.
+    /// Adds a time in which the job waited for this cause.
     pub(super) const fn add(&mut self, cause: Cause, span: Ticks) {
         self.0[cause as usize] += span;
     }
@@ -32,25 +32,25 @@ pub struct JobRecord<'r> {
     pub job: &'r Job,
     /// Whether it left while the measured jobs did, and is one of them.
     pub is_measured: bool,
-    /// When it got processors first, in ticks; `None`: it did not.
+    /// When it first got processors, in ticks; `None` if it never did.
     pub start: Option<Ticks>,
-    /// When it started last, in ticks; `None`: it did not, or was interrupted since.
+    /// When it last started, in ticks; `None` if it never did, or was interrupted since.
     pub last_start: Option<Ticks>,
-    /// When it left, in ticks; `None`: it was still there when the run ended.
+    /// When it left, in ticks; `None` if it was still there when the run ended.
     pub end: Option<Ticks>,
     /// Failed attempts to place it although at least as many processors were free as it asks for.
     pub misses: u32,
     /// How often it started again after a failure.
     pub restarts: u32,
-    /// What failures made it lose, in ticks.
+    /// The work that it lost by failures, in ticks.
     pub lost: Ticks,
     /// How often another job took its processors.
     pub preemptions: u32,
-    /// What it lost by that, in ticks.
+    /// The work that it lost by such preemptions, in ticks.
     pub preempted: Ticks,
     /// Whether it ends at its estimate, before its work is done.
     pub is_killed: bool,
-    /// For what it waited, if that is measured.
+    /// What it waited for, if that is measured.
     pub waits: &'r Waits,
     /// The processors it held, those beyond its request included.
     pub held: u32,
@@ -77,7 +77,8 @@ pub struct Interruption<'r> {
     pub blocks: &'r [Block],
 }
 
-/// A place that goes down or works again; it may have been down, or stay so, for another unit.
+/// A place that goes down or works again. The place may already be down, or stay down, because of
+/// another unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlaceEvent {
     /// When, in ticks.
@@ -96,9 +97,10 @@ pub struct PlaceEvent {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Seen<'r> {
-    /// This number of measured jobs has left since the last time; from time to time.
+    /// This number of measured jobs has left since the last such event. It comes from time to time.
     Advance(u64),
-    /// A job has left or, when the run ends, is still there. Once a job, in the order of leaving.
+    /// A job has left, or is still there when the run ends. It comes once for each job, in the
+    /// order of leaving.
     Job(&'r JobRecord<'r>),
     /// A failure or another job interrupts a running job.
     Interrupted(&'r Interruption<'r>),

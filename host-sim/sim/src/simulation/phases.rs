@@ -26,13 +26,14 @@ pub struct Phases {
     mesh: IoMesh,
     jobs: IoJobs,
     sharing: Sharing,
-    /// In the order of their starts; the places are those of the users of `sharing`.
+    /// The running jobs in the order of their starts. Each has the same place as its user in
+    /// `sharing`.
     running: Vec<Running>,
     /// The time up to which `left` is counted.
     now: Ticks,
-    /// Whether the ends are those of the present phases.
+    /// Whether the field `end` of each job is up to date.
     is_current: bool,
-    /// The processors of the processes of the job that starts.
+    /// The processor of each process of the job that starts.
     places: Vec<NodeId>,
 }
 
@@ -43,17 +44,17 @@ struct Running {
     draw: u32,
     cells: Cells,
     phase: Phase,
-    /// What is still to be transferred of each message of the phase, in MB.
+    /// The part of each message of the phase that is still to be transferred, in MB.
     left: f64,
-    /// When the phase ends, if none begins or ends before.
+    /// The end of the phase, if no other phase begins or ends before.
     end: Ticks,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Phase {
-    /// All that are still to be carried out, as one.
+    /// All communication phases, carried out as one.
     AllToAll,
-    /// One of them, by its number from 0.
+    /// A communication phase, by its number from 0.
     Permutation(u32),
     Io,
 }
@@ -97,7 +98,7 @@ impl Phases {
         }
     }
 
-    /// `None`: it was the last one.
+    /// The phase after this one; `None` after the last.
     fn next_phase(&self, phase: Phase) -> Option<Phase> {
         match phase {
             Phase::Permutation(phase) if phase + 1 < u32::from(self.jobs.communications) => {
@@ -108,7 +109,7 @@ impl Phases {
         }
     }
 
-    /// Brings the ends up to date.
+    /// Computes the end of each phase from the current rates, unless it is up to date.
     fn refresh(&mut self) {
         if std::mem::replace(&mut self.is_current, true) {
             return;
@@ -118,7 +119,7 @@ impl Phases {
         }
     }
 
-    /// Counts what is transferred up to this time, at which a phase begins or ends.
+    /// Counts the data that is transferred up to this time, at which a phase begins or ends.
     fn pass_to(&mut self, at: Ticks) {
         if at > self.now {
             self.refresh();

@@ -15,8 +15,8 @@ use crate::network::{Delivery, Message, Network, Parameters, Requests, Traffic};
 use crate::workload::{TimeUnit, Work};
 
 /// The jobs of [`Phases`](super::Phases), but each of their messages crosses a [wormhole
-/// network](crate::network) of processors and I/O nodes by itself: what fair shares are compared
-/// with.
+/// network](crate::network) of processors and I/O nodes by itself. Results with fair shares are
+/// compared with these.
 ///
 /// A message of 1 MB has a given number of flits, L; a cycle is the time in which a link carries
 /// one; there is no routing delay. A processor sends its messages one after the other: processor i
@@ -25,13 +25,15 @@ use crate::workload::{TimeUnit, Work};
 /// messages have arrived.
 ///
 /// A disk transfers one message after the other, in the order in which they arrive or are asked
-/// for, in the whole number of cycles that is nearest to 1 MB / its bandwidth. It writes a message
-/// from when the first flit has arrived; what it reads is sent when no flit will have to wait for
-/// it. A write ends with the last transfer, a read with the last arrival.
+/// for, in the whole number of cycles that is nearest to 1 MB / its bandwidth. It begins to write a
+/// message when the first flit has arrived. It sends a message that it reads as soon as no flit
+/// will have to wait for the disk. A write ends with the last transfer, a read with the last
+/// arrival.
 ///
-/// Other than with fair shares, what a node sends and receives goes over one channel each way, as
-/// fast as a link; a message takes L + 1 cycles of each channel; those that wait for one keep what
-/// they hold; and one that is first at a channel has all of it.
+/// There are four differences from fair shares. A node sends over one channel and receives over
+/// another, both as fast as a link. A message takes L + 1 cycles of each channel. A message that
+/// waits for a channel keeps the channels that it holds. The message that is first at a channel has
+/// all of its bandwidth.
 ///
 /// Time is that of the [network](Network), and logarithmic in the number of running jobs for each
 /// message.
@@ -109,7 +111,7 @@ impl Execution for PhasesOfMessages {
         let Work::Io { draw } = start.job.work else {
             panic!("a job without I/O is executed in another way");
         };
-        // It is there already unless it was empty.
+        // The network is already in this cycle, unless it was empty.
         let _ = self.network.advance(self.cycle(start.at), &mut self.jobs);
         let mut processors = Vec::new();
         let request = &start.job.request;
@@ -180,9 +182,9 @@ fn node_ids(cells: &Cells, grid: Grid) -> Vec<NodeId> {
 /// What a disk needs for a message.
 #[derive(Clone, Copy, Debug)]
 struct Disk {
-    /// For which a link carries it.
+    /// The cycles for which a link carries the message.
     flits: Ticks,
-    /// For which the disk transfers it.
+    /// The cycles for which the disk transfers the message.
     cycles: Ticks,
 }
 
@@ -194,11 +196,12 @@ struct Jobs {
     io_nodes: Vec<NodeId>,
     /// For each disk the cycle from which it transfers nothing.
     is_idle_from: Vec<Ticks>,
-    /// By node.
+    /// The process on each node.
     processes: Vec<Process>,
-    /// By number.
+    /// The running jobs, by number.
     running: BTreeMap<u32, Running>,
-    /// What disks read: the cycle in which it is sent, the I/O node, the destination and the job.
+    /// The messages that disks read: the cycle in which each is sent, its I/O node, destination and
+    /// job.
     reads: BinaryHeap<Reverse<(Ticks, NodeId, NodeId, u32)>>,
     /// The cycle, order and number of completions that were not taken yet.
     completed: BinaryHeap<Reverse<(Ticks, u64, u32)>>,
@@ -206,9 +209,9 @@ struct Jobs {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Process {
-    /// Among those of its job.
+    /// The number of the process within its job.
     number: u32,
-    /// Messages of this phase that it has sent, or need not send.
+    /// The number of messages that the process has sent in this phase.
     step: u32,
 }
 
@@ -218,19 +221,20 @@ struct Running {
     draw: u32,
     /// The processor of each process.
     places: Vec<NodeId>,
-    /// Communication phases, then the I/O phase.
+    /// The number of the current phase; the I/O phase comes after the communication phases.
     phase: u32,
     /// The permutation of this phase, if it has one.
     to: Vec<u32>,
-    /// Messages. When there is none, each process has sent all of its own.
+    /// The number of messages on their way. When it is 0, each process has sent all of its
+    /// messages.
     on_their_way: u32,
-    /// When the latest of its writes ends.
+    /// The cycle in which the latest write of the job ends.
     end: Ticks,
 }
 
 impl Jobs {
-    /// Begins the present phase of a job, or the next one in which there is something to send;
-    /// returns the first messages. Without one the job completes.
+    /// Begins the current phase of a job, or the next phase that has a message to send, and returns
+    /// its first messages. If no phase has any, the job completes.
     fn begin(&mut self, number: u32, now: Ticks) -> Vec<Message> {
         let communications = u32::from(self.kind.communications);
         loop {
@@ -307,7 +311,7 @@ impl Jobs {
         }
     }
 
-    /// A message that has been read by now.
+    /// Takes a message that a disk has read by now, if there is one.
     fn read_until(&mut self, now: Ticks) -> Option<Message> {
         let &Reverse((sent, source, destination, tag)) = self.reads.peek()?;
         if sent > now {
@@ -324,7 +328,7 @@ impl Jobs {
 
 impl Traffic for Jobs {
     fn injected(&mut self, message: &Message, requests: &mut Requests) {
-        // A disk sends what it has read.
+        // Only processors send their next message here: `read_until` gives the messages of disks.
         if self.io_nodes.binary_search(&message.source).is_err()
             && let Some(next) = self.next(message.tag, message.source)
         {

@@ -1,8 +1,8 @@
-//! Which process of a job runs on which of its processors. Processes go in the order of their
-//! numbers onto the job's processors in the order of theirs. A job that holds one block goes along
-//! that block, from its start on, so that neighbours in the block are neighbours where it wraps
-//! around, too; and if it is the requested shape with its sides in another order, the processes are
-//! turned as it is.
+//! The processor of each process of a job. Processes in the order of their numbers are put on
+//! processors in the order of theirs. If a job holds a single block, processes follow the block
+//! from its start on, so that neighbours in the block are neighbours even where the block wraps
+//! around. If that block is the requested shape with its sides in another order, the processes are
+//! turned in the same way.
 
 use meshalloc::{Block, DIMENSIONS_MAX, Grid, NodeId, Request};
 
@@ -34,7 +34,8 @@ fn natural() -> Order {
     std::array::from_fn(|dimension| dimension)
 }
 
-/// The order in which the sides of the block are those asked for; the natural one if none is.
+/// The order of dimensions in which the block has the requested sides; the natural order if there
+/// is none.
 fn order(machine: &Grid, request: &Request, block: Block) -> Order {
     let extent = machine.extent(block);
     let asked = request.shape.extents();

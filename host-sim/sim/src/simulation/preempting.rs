@@ -18,11 +18,12 @@ use crate::workload::Job;
 pub(super) struct Preemptions {
     rule: Preempting,
     served: Served,
-    /// The jobs for which others make room, and when these go.
+    /// The jobs for which others are to make room, and the time at which those others go.
     notices: BTreeMap<u32, Ticks>,
-    /// What is not granted whichever jobs make room, as long as nothing moves.
+    /// Requests that are not granted whichever jobs make room, as long as [`State::moves`] stays
+    /// the same.
     hopeless: Vec<Request>,
-    /// [`State::moves`] since which that holds.
+    /// The value of [`State::moves`] for which `hopeless` holds.
     moves: u64,
 }
 
@@ -38,7 +39,7 @@ impl Preemptions {
     }
 }
 
-/// Whether a controller without jobs can preempt any.
+/// Checks that the controller, which has no jobs yet, knows the change that preempts jobs.
 pub(super) fn check(backend: &mut dyn Backend) -> Result<(), SimulationError> {
     let change = Change::Preempt {
         job: JobId(u32::MAX),
@@ -55,11 +56,12 @@ impl State<'_> {
     fn running_jobs(&self) -> impl Iterator<Item = (u32, &Record)> {
         let jobs = self.present.iter();
         let running = jobs.filter(|(_, record)| record.stage == Stage::Runs);
-        // Far more may wait, most of them behind these.
+        // Far more jobs may wait, most of them after the running jobs, so the search ends early.
         running.take(self.running as usize)
     }
 
-    /// The jobs that run, and what is faulty. A job has work to lose since its latest start.
+    /// The jobs that run, and the faulty processors. A job can lose the work since its latest
+    /// start.
     fn situation<'d>(&self, served: &'d Served) -> Situation<'d> {
         let running = self.running_jobs().map(|(number, record)| Running {
             job: JobId(number),
@@ -79,7 +81,7 @@ impl State<'_> {
 }
 
 impl<B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'_, B, E, J> {
-    /// When the next jobs go that make room: behind departures and arrivals of that time, and
+    /// The time at which the next jobs make room: after departures and arrivals of that time, and
     /// before failures.
     #[inline]
     pub(super) fn next_notice(&self) -> Option<EventKey> {
@@ -88,8 +90,8 @@ impl<B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'_, B, E, J> {
         Some(EventKey { at, order })
     }
 
-    /// After an event: as long as there is a job for which others make room, the first of the queue
-    /// takes their processors.
+    /// Called after an event. As long as other jobs can make room for a waiting job, the first such
+    /// job in the queue takes their processors.
     #[inline]
     pub(super) fn make_way(&mut self) -> Result<(), SimulationError> {
         match self.preempting.take() {
@@ -98,7 +100,7 @@ impl<B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'_, B, E, J> {
         }
     }
 
-    /// The same by this rule; most runs have none.
+    /// Does the work of [`Run::make_way`] in a run with preemption, which most runs do not have.
     #[cold]
     fn make_way_by(&mut self, mut preempting: Box<Preemptions>) -> Result<(), SimulationError> {
         while self.make_way_once(&mut preempting)? {}
@@ -106,7 +108,7 @@ impl<B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'_, B, E, J> {
         Ok(())
     }
 
-    /// Whether there was such a job.
+    /// Makes room for one job. Returns whether there was such a job.
     fn make_way_once(&mut self, preempting: &mut Preemptions) -> Result<bool, SimulationError> {
         let Preemptions {
             rule,
@@ -142,7 +144,8 @@ impl<B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'_, B, E, J> {
                 });
             }
         }
-        // Jobs that differ only in their estimates need the same room: one of them is asked for.
+        // Jobs that differ only in their estimates need the same room, so estimates are left out of
+        // the comparison.
         let asked = |waiting: &Waiting| Request {
             estimate: None,
             ..waiting.request
@@ -183,8 +186,8 @@ impl<B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'_, B, E, J> {
         Ok(false)
     }
 
-    /// A job takes the processors of these, unless the controller has no place for it then. Whether
-    /// it did.
+    /// Gives a job the processors of the victims, unless the controller then has no place for the
+    /// job. Returns whether the job was granted.
     fn preempt(&mut self, number: u32, victims: &[Victim]) -> Result<bool, SimulationError> {
         let jobs: Vec<_> = victims.iter().map(|victim| victim.job).collect();
         let change = Change::Preempt {

@@ -11,20 +11,20 @@ use crate::workload::Job;
 /// The least number of jobs in a window.
 const WINDOW_MIN: usize = 1024;
 
-/// Jobs that have arrived and not left. The latest stand in a window in order of arrival; those
-/// before which almost all that is there has left are set aside, so that memory follows the jobs
-/// that are present at once, however long one stays.
+/// Jobs that have arrived and not left. The latest jobs are in a window, in order of arrival. When
+/// most jobs of the window have left, the oldest jobs that remain are set aside. So memory is in
+/// proportion to the jobs that are present at once, even if one of them stays very long.
 #[derive(Default)]
 pub(super) struct Present {
-    /// `window[0]` is job number `first`. Jobs that have left stay in it until none before them is
-    /// there; at most as many as [`Present::window_max`] in all.
+    /// `window[0]` is job number `first`. A job that has left stays in the window until no earlier
+    /// job is in it. The window has at most [`Present::window_max`] jobs.
     window: VecDeque<Record>,
     first: u32,
-    /// Those in the window that have not left.
+    /// The number of jobs in the window that have not left.
     in_window: usize,
-    /// Those before the window; none of them has left.
+    /// The jobs that arrived before those of the window and have not left.
     aside: BTreeMap<u32, Record>,
-    /// Memory for the blocks of jobs, used again: few jobs allocate any.
+    /// Memory of departed jobs for the blocks of new ones, so that few jobs allocate memory.
     unused: Vec<Vec<Block>>,
 }
 
@@ -53,13 +53,13 @@ impl Present {
         self.aside.get_mut(&number)
     }
 
-    /// The same of a job that is there.
+    /// A job that has not left, by its number.
     #[inline]
     pub(super) fn here(&mut self, number: u32) -> &mut Record {
         self.get(number).expect("a job that has not left is here")
     }
 
-    /// A job leaves, whose stage says so.
+    /// Removes a job whose stage is [`Stage::Gone`].
     #[inline]
     pub(super) fn remove(&mut self, number: u32) {
         if number < self.first {
@@ -103,7 +103,7 @@ impl Present {
         }
     }
 
-    /// All in order of arrival.
+    /// All jobs that have not left, in order of arrival.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &Record)> {
         let aside = self.aside.iter().map(|(&number, record)| (number, record));
         let window = (self.first..).zip(&self.window);

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-/// A place in the order of the queue: since when its job stands there
-/// ([`Class::since`](meshalloc::Class::since)), and which of those of one time it is.
+/// A place in the order of the queue: the time that counts as the job's beginning in the queue
+/// ([`Class::since`](meshalloc::Class::since)), and a number that orders jobs of the same time.
 pub(super) type Place = (i128, u64);
 
 /// Places, ascending, with the numbers of their jobs.

@@ -1,4 +1,4 @@
-//! For what the jobs of a run wait.
+//! Measures what the jobs of a run wait for.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ use super::state::State;
 use crate::backend::{Backend, BackendError};
 use crate::situation::{Cause, Reason, Situation};
 
-/// For what each job waits in the controller, since its latest change.
+/// What each job in the controller waits for since the controller's latest change.
 #[derive(Debug)]
 pub(super) struct Reasons {
     served: Served,

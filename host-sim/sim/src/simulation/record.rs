@@ -8,11 +8,12 @@ use crate::workload::Job;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// Arrived, and not submitted yet, or without a reply so far.
+    /// Arrived, but not submitted yet, or submitted without a reply so far.
     Kept,
     /// In the controller's queue.
     Waits,
-    /// Holds processors. It runs unless it was interrupted and waits until they work.
+    /// Holds processors. The job runs, unless it was interrupted and waits until its processors
+    /// work.
     Runs,
     /// Departed, or refused for good.
     Gone,
@@ -22,7 +23,7 @@ pub(super) enum Stage {
 #[derive(Debug)]
 pub(super) struct Record {
     pub(super) job: Job,
-    /// Its place in the order of the queue: jobs are behind those with a lower one.
+    /// Its place in the order of the queue: jobs with lower places are before it.
     pub(super) place: Place,
     pub(super) stage: Stage,
     pub(super) blocks: Vec<Block>,
@@ -41,14 +42,14 @@ pub(super) struct Record {
     pub(super) left: Ticks,
     /// Whether it ends at its estimate, before its work is done.
     pub(super) is_killed: bool,
-    /// For what it has waited before its first start, if that is measured.
+    /// The causes for which it waited before its first start, if that is measured.
     pub(super) waits: Waits,
-    /// The time of an interruption after which it has not started yet.
+    /// The time at which it was interrupted, if it has not started again since.
     pub(super) interrupted: Option<Ticks>,
-    /// Whether that was for another job, and not by a failure.
+    /// Whether another job interrupted it, and not a failure.
     pub(super) is_preempted: bool,
     pub(super) restarts: u32,
-    /// Ticks between failures that interrupted it and restarts.
+    /// The ticks from interruptions by failures to the restarts after them.
     pub(super) until_restart: Ticks,
     /// Ticks of work that it lost by failures.
     pub(super) lost: Ticks,

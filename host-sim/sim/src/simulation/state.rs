@@ -17,7 +17,7 @@ use crate::workload::{Job, TIME_MAX, Work};
 /// The state of a run, outside the controller.
 pub(super) struct State<'o> {
     pub(super) machine: Grid,
-    /// How many processors it has.
+    /// The number of processors of the machine.
     pub(super) processors: u32,
     pub(super) measured: Measured,
     pub(super) observer: &'o mut dyn Observer,
@@ -29,20 +29,21 @@ pub(super) struct State<'o> {
     pub(super) queue: Queue,
     disperser: Disperser,
     pub(super) arrived: u32,
-    /// Jobs in the controller's queue, and running ones.
+    /// The number of jobs in the controller's queue. The next field counts the running jobs.
     pub(super) waiting: u32,
     pub(super) running: u32,
-    /// Requested processors of running jobs, but of those that wait for a repair.
+    /// The requested processors of the running jobs, without the jobs that wait for a repair.
     pub(super) in_use: u64,
-    /// How often the processors of jobs, or those that work, have changed.
+    /// The number of changes to the processors that jobs hold, or to the processors that work.
     pub(super) moves: u64,
-    /// Processors that work and no running job holds; below 0 if some are granted twice.
+    /// The number of working processors that no job holds; below 0 if a processor was granted
+    /// twice.
     pub(super) free: i64,
     /// Measured jobs that have not left yet.
     pub(super) left: u32,
-    /// Jobs of the queue that arrived before the last measured one, or are it.
+    /// The number of jobs in the queue that arrived no later than the last measured job.
     early: u32,
-    /// Later jobs granted while there were such.
+    /// The number of later jobs that were granted while `early` was over 0.
     pub(super) passed: u32,
     pub(super) hash: Fnv1a,
     pub(super) decisions: u64,
@@ -52,7 +53,7 @@ pub(super) struct State<'o> {
     pub(super) failing: Failing,
     /// Processors of the largest slice that could be placed, where that is measured.
     largest: Option<u32>,
-    /// What the observer knows of [`State::fragmented`].
+    /// The value of [`State::fragmented`] that the observer received last.
     fragmented: u32,
 }
 
@@ -111,7 +112,7 @@ impl<'o> State<'o> {
         self.present.here(number).job.request
     }
 
-    /// Moves the clock, and the integrals with it.
+    /// Moves the clock to `now`, and adds the time in between to the integrals.
     pub(super) fn pass_to(&mut self, now: Ticks) -> Result<(), SimulationError> {
         debug_assert!(self.now <= now, "jobs come in order of arrival");
         if now >= TIME_MAX {
@@ -132,7 +133,8 @@ impl<'o> State<'o> {
         Ok(())
     }
 
-    /// Processors that are free while the first job of the queue asks for no more of them, or 0.
+    /// The number of free processors if the first job of the queue asks for no more than these,
+    /// else 0.
     pub(super) fn fragmented(&mut self) -> u32 {
         let first = self.queue.first();
         let wants = first.map(|number| self.present.here(number).wants.into());
@@ -143,7 +145,7 @@ impl<'o> State<'o> {
         }
     }
 
-    /// The observer receives how many processors are free but fragmented, if that has changed.
+    /// Tells the observer the number of free but fragmented processors, if the number has changed.
     fn report_fragmented(&mut self) {
         let fragmented = self.fragmented();
         if self.fragmented != fragmented {
@@ -189,7 +191,7 @@ impl<'o> State<'o> {
         self.queue.leave(place);
     }
 
-    /// A job arrives, for which `wants` processors must be free; `waiting` others wait.
+    /// A job arrives. It needs `wants` free processors, and `waiting` other jobs wait.
     #[inline]
     pub(super) fn arrive(
         &mut self,
@@ -221,7 +223,7 @@ impl<'o> State<'o> {
         Ok(())
     }
 
-    /// The controller took so long for submitting or releasing the job.
+    /// Adds the time that the controller took to submit or release the job.
     pub(super) fn searched(&mut self, number: u32, seconds: f64) {
         if self.measured.includes(number) {
             *self.tally.search_seconds.get_or_insert(0.0) += seconds;
@@ -242,8 +244,8 @@ impl<'o> State<'o> {
         }
     }
 
-    /// Whether a job that leaves now is measured; jobs may leave in the event of the last measured
-    /// one.
+    /// Whether a job that leaves now is measured. Jobs that leave in the same event as the last
+    /// measured job, but after it, are not.
     fn is_measured(&self, number: u32) -> bool {
         self.left > 0 && self.measured.includes(number)
     }
@@ -308,7 +310,7 @@ impl<'o> State<'o> {
         self.moves += 1;
         let processors = record.job.request.total();
         if moves {
-            // The controller goes on counting them.
+            // The controller's count goes on over restarts, so it replaces the earlier count.
             record.misses = misses;
             let held = std::mem::take(&mut record.held);
             let old = std::mem::take(&mut record.blocks);
@@ -329,7 +331,7 @@ impl<'o> State<'o> {
             held = held.saturating_add(self.machine.area(block));
             self.hash_block(block);
         }
-        // Faulty ones that it tolerates were not free.
+        // The faulty processors that the job tolerates were not free.
         self.free -= i64::from(held) - i64::from(self.failing.faulty_in(blocks));
         let record = self.present.here(number);
         record.held = record.held.saturating_add(held);

@@ -51,7 +51,7 @@ impl<B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'_, B, E, J> {
         self.state.pass_to(until)
     }
 
-    /// Other jobs arrive from now on, in place of those that have not yet.
+    /// From now on these jobs arrive, in place of the jobs that have not arrived yet.
     pub fn replace_jobs(&mut self, jobs: J) {
         self.jobs = jobs;
         self.take_next();
@@ -109,8 +109,9 @@ impl<B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'_, B, E, J> {
         Ok(true)
     }
 
-    /// Processors break down now, or work again. Jobs that hold some keep running; their numbers
-    /// are returned. What breaks down twice must be repaired twice.
+    /// Processors break down now, or work again. Jobs that hold some of these processors keep
+    /// running; their numbers are returned. A processor that breaks down twice must be repaired
+    /// twice.
     ///
     /// # Errors
     ///
@@ -124,8 +125,8 @@ impl<B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'_, B, E, J> {
         Ok(on)
     }
 
-    /// What came out of the jobs that have left: as a run that measures this number of departures
-    /// ([`Measured::Departures`]) has it at its end.
+    /// The result over the jobs that have left. It is that of a run that measures this number of
+    /// departures ([`Measured::Departures`]).
     pub fn so_far(&mut self) -> RunResult {
         self.result(Measured::Departures(self.left()), 0)
     }

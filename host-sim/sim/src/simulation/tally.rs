@@ -1,4 +1,4 @@
-//! What a run adds up, and the hash of its decisions.
+//! The sums of a run, and the hash of its decisions.
 
 use meshalloc::Ticks;
 
@@ -67,11 +67,12 @@ pub(super) struct Tally {
     requested: u64,
     held: u64,
     last_departure: Ticks,
-    /// The integrals so far; the time in it is not kept.
+    /// The integrals so far. The field `at` of this value is not used.
     pub(super) so_far: Edge,
     /// Whether the largest slice is measured.
     pub(super) is_largest_known: bool,
-    /// Averages over time are taken from here to there. See [`Measured`](super::Measured).
+    /// The beginning and the end of the time over which averages are taken. See
+    /// [`Measured`](super::Measured).
     pub(super) window: (Edge, Edge),
     /// Jobs that waited when the last measured job arrived.
     pub(super) waiting_at_end: Option<u32>,
@@ -164,14 +165,14 @@ impl Tally {
         }
     }
 
-    /// Whether the backlog grew while these were measured, by the rule of the module above.
+    /// Whether the backlog grew while these jobs were measured, by the rule of the module above.
     pub(super) fn saturated(&self, measured: Measured) -> bool {
         let emptied_late = self.found_empty >= Some(measured.half());
         let may_grow = self.arrived_later && !emptied_late;
         may_grow && self.trend.relative_rise().is_some_and(|rise| rise > 1.0)
     }
 
-    /// What the sums amount to on a machine of this number of processors, times in this unit.
+    /// The measured values on a machine of this number of processors, with times in this unit.
     pub(super) fn values(&mut self, processors: u32, unit: TimeUnit) -> RunValues {
         let [median, p95, p99] = [0.5, 0.95, 0.99].map(|part| self.delays.quantile(part));
         let each = unit.ticks_each() as f64;
@@ -255,7 +256,8 @@ impl Tally {
         })
     }
 
-    /// What an integral gained over the window, as a part of what all processors would have.
+    /// The growth of an integral over the window, as a part of the growth if all processors
+    /// counted.
     fn share(&self, processors: u32, integral: impl Fn(&Edge) -> u128) -> Option<f64> {
         let (begin, end) = &self.window;
         let all = u128::from(processors) * u128::from(end.at - begin.at);

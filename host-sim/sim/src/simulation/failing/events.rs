@@ -23,7 +23,7 @@ impl State<'_> {
         self.failing.timeline.restart
     }
 
-    /// What is down when no event is left.
+    /// A text about the processors that are down when no event is left.
     pub(in crate::simulation) fn why_stalled(&self) -> String {
         match self.failing.down() {
             0 => String::new(),
@@ -35,7 +35,7 @@ impl State<'_> {
         }
     }
 
-    /// When the next failure or repair is: behind the other events of its time.
+    /// The time of the next failure or repair, which comes after all other events of that time.
     #[inline]
     pub(in crate::simulation) fn next_failure(&self) -> Option<EventKey> {
         let at = self.failing.timeline.next_at()?;
@@ -58,7 +58,7 @@ impl State<'_> {
             .present
             .iter()
             .filter(|(_, record)| record.stage == Stage::Runs);
-        // Far more may wait, most of them behind these.
+        // Far more jobs may wait, most of them after the running jobs, so the search ends early.
         let running = running.take(self.running as usize);
         let is_on = |record: &Record| {
             let mut blocks = record.blocks.iter();
@@ -68,7 +68,8 @@ impl State<'_> {
         on.map(|(number, _)| number).collect()
     }
 
-    /// Marks a place, held by jobs `on`, as down or not; the processors whose state changes.
+    /// Marks a place as down or as working. The jobs `on` hold processors of the place. Returns the
+    /// processors whose state changes.
     fn mark(&mut self, block: Block, is_down: bool, on: &[u32]) -> Vec<NodeId> {
         self.moves += 1;
         let changed = self.failing.mark(block, is_down);
@@ -86,11 +87,12 @@ impl State<'_> {
         changed
     }
 
-    /// A failure or the job `by` interrupts a job, if it runs. Whether it did.
+    /// Interrupts a job if it runs, for the job `by` or because of a failure. Returns whether the
+    /// job ran.
     ///
     /// # Panics
     ///
-    /// When it has no service time.
+    /// When the job has no service time.
     pub(in crate::simulation) fn interrupt(
         &mut self,
         number: u32,
@@ -156,7 +158,8 @@ impl State<'_> {
             record.place = (record.job.request.class.since(now), number);
         } else {
             record.stage = Stage::Waits;
-            // The controller goes on counting them.
+            // The controller keeps the count of failed attempts, and reports all of them at the
+            // next grant.
             record.misses = 0;
             self.waiting += 1;
         }
@@ -180,13 +183,13 @@ impl State<'_> {
         }));
     }
 
-    /// Whether the processors of a job work, but for as many as it tolerates.
+    /// Whether a job has no more faulty processors than it tolerates.
     fn may_run(&mut self, number: u32) -> bool {
         let record = self.present.here(number);
         self.failing.lets_run(&record.job.request, &record.blocks)
     }
 
-    /// Jobs that kept their processors start again, if these work.
+    /// Restarts the interrupted jobs that kept their processors, if the processors work again.
     fn start_again(&mut self, execution: &mut dyn Execution) {
         for number in self.failing.stopped.clone() {
             let record = self.present.here(number);
@@ -210,7 +213,7 @@ impl<B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'_, B, E, J> {
         Ok(())
     }
 
-    /// Carries the next failure or repair out.
+    /// Carries out the next failure or repair.
     pub(in crate::simulation) fn fail(&mut self) -> Result<(), SimulationError> {
         let Some(event) = self.state.failing.timeline.take() else {
             return Ok(());
@@ -259,7 +262,7 @@ impl<B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'_, B, E, J> {
         if working.len() == machine.area(block) as usize {
             return self.set_faulty(block, false, Some(on.len()));
         }
-        // The others have another reason to be down.
+        // The other processors of the block stay down for another reason.
         for node in working {
             if let Some(node) = machine.unit(node) {
                 self.set_faulty(node, false, None)?;
@@ -288,7 +291,7 @@ impl<B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'_, B, E, J> {
         }
     }
 
-    /// These jobs are interrupted.
+    /// Interrupts these jobs, and starts them again as [`Restart`] says.
     fn interrupt(&mut self, jobs: &[u32]) -> Result<(), SimulationError> {
         let mut interrupted = Vec::new();
         for &number in jobs {
@@ -319,7 +322,8 @@ impl<B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'_, B, E, J> {
         }
     }
 
-    /// A job gets other processors, if there is a place for it. Whether it did.
+    /// Moves a job to other processors, if there is a place for it. Returns whether the job was
+    /// moved.
     fn replace(&mut self, number: u32) -> Result<bool, SimulationError> {
         let change = Change::Replace { job: JobId(number) };
         let outcome = self.call(&change)?;
@@ -354,8 +358,8 @@ impl<B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'_, B, E, J> {
         Ok(())
     }
 
-    /// Refuses the jobs that have no place on the machine without its spares, when nothing but
-    /// spares is down, none runs, and some wait.
+    /// Refuses the waiting jobs that have no place on the machine without its spares. This is known
+    /// when no job runs and only spares are down.
     pub(in crate::simulation) fn refuse_unplaceable(&mut self) -> Result<(), SimulationError> {
         let State {
             failing,
@@ -371,7 +375,7 @@ impl<B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'_, B, E, J> {
         let waiting = jobs.filter(|(_, record)| record.stage == Stage::Waits);
         let waiting: Vec<_> = waiting.map(|(number, _)| number).collect();
         for number in waiting {
-            // The release of one before it may let others start.
+            // The release of an earlier job may have let other jobs start.
             if self.state.running > 0 {
                 break;
             }
@@ -384,7 +388,8 @@ impl<B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'_, B, E, J> {
         self.submit_kept()
     }
 
-    /// Counts events while no job leaves, once all jobs that must arrive have done so.
+    /// Counts the failures and repairs during which no job leaves, once all jobs that must arrive
+    /// have arrived. An error when there are too many.
     fn check_progress(&mut self) -> Result<(), SimulationError> {
         let needed = self.state.measured.needed();
         let is_to_come = self.state.arrived < needed && self.next_arrival().is_some();
