@@ -270,7 +270,7 @@ fn along(counts: &[i64], processors: u64) -> u64 {
 /// number of lines that part a pair is twice the distance of the pair.
 fn around(counts: &[i64], processors: u64) -> u64 {
     let side = counts.len();
-    // Places in the half that begins at position 0, or between 0 and 1, in halves of a position.
+    // The number of processors in the half that begins at `place`, which counts half positions.
     let mut inside: u64 = counts[..side.div_ceil(2)]
         .iter()
         .map(|&count| count as u64)

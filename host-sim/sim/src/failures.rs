@@ -15,7 +15,7 @@
 //! # What becomes of a job
 //!
 //! The work that the job has done since its start or its last complete [`Checkpoint`] is lost. The
-//! job starts again as [`Restart`] says. Its request keeps its estimate.
+//! job starts again as [`Restart`] says, with the same estimate in its request.
 //!
 //! # Spares
 //!
@@ -223,7 +223,7 @@ impl Serialize for FailureSource {
 pub enum Restart {
     /// On the same processors. The job keeps them until all of them work.
     InPlace,
-    /// In the same place, where a spare replaces the failed cube; see the [module](self).
+    /// In the same place, in which a spare replaces the failed cube; see the [module](self).
     Spare,
     /// Anywhere, from the job's old place in the queue: before all jobs that arrived after it.
     #[default]
@@ -274,7 +274,7 @@ impl Checkpoint {
         work.div_ceil(self.interval).saturating_sub(1)
     }
 
-    /// How long a job runs that has this work left.
+    /// How long a job runs if it has this work left.
     pub(crate) fn length(this: Option<Self>, work: Ticks) -> Ticks {
         let cost = this.map_or(0, |this| this.count(work).saturating_mul(this.cost));
         work.saturating_add(cost).min(TIME_MAX)

@@ -4,8 +4,8 @@
 //! On one side of a W x H mesh of processors there is a further column (left, right) or row (top,
 //! bottom) of I/O nodes, each with one disk. The links between neighbours are full duplex: each
 //! direction is a resource of its own. Routes are XY, along the row of the source first, so within
-//! the column of I/O nodes messages go from one I/O node to the next. There is no limit on what a
-//! node takes from all its links, and no computation in addition to the messages.
+//! the column of I/O nodes messages go from one I/O node to the next. A node can receive over all
+//! its links at once. Jobs only send messages and do not compute.
 //!
 //! ```text
 //!   D-I - P - P - P - P    I/O nodes I on the left, each with a disk D. A write from <2, 0> to

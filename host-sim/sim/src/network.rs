@@ -31,8 +31,8 @@
 //! # Order of events in one cycle
 //!
 //! 1. Channels are released; each goes at once to the first message that waits for it. Messages
-//!    that have arrived are delivered. Where a channel into the network was released, and for each
-//!    delivery, the [`Traffic`] is called.
+//!    that have arrived are delivered. The [`Traffic`] is called for each delivery, and for each
+//!    release of a channel into the network.
 //! 2. New requests: headers in the order of their sources, and messages that were sent in this
 //!    cycle, from within the calls of 1 or by [`Network::send`].
 //!

@@ -113,7 +113,7 @@ pub fn without_estimate_text(part: f64) -> String {
     )
 }
 
-/// What allocation misses count under a scheduler that makes reservations.
+/// A note on what counts as an allocation miss, for schedulers that make reservations.
 pub fn misses_text(scheduler: SchedulerKind) -> Option<&'static str> {
     reserves(scheduler)
         .then_some("allocation miss: attempts that a reservation refuses count, too.")
@@ -160,7 +160,8 @@ pub fn preemption_text(preempting: Option<Preempting>, fails: bool) -> String {
     format!(", preemption {}{checkpoint}", PreemptionRule::On { grace })
 }
 
-/// What is counted in a run, `job` or `departure`, and the warm-up, where it is not the default.
+/// The unit in which the length of a run is given, `job` or `departure`, and the warm-up if it is
+/// not the default.
 pub fn measured_text(measure: Measure) -> (&'static str, String) {
     match measure {
         Measure::Arrivals { warmup_fraction } => (

@@ -1,24 +1,24 @@
 //! Preemption: running jobs make room for a job that waits and has a higher priority.
 //!
 //! After each event, when the scheduler has had its turn, the jobs that wait are looked at in the
-//! order of the queue. The first that has a higher priority than a preemptible running job, and
-//! that surely fits after some of these have gone, takes their processors, and the scheduler has
-//! another turn; until there is no such job any more. Which jobs go is the choice of
+//! order of the queue. The first job that has a higher priority than preemptible running jobs, and
+//! that surely fits after some of them have gone, takes their processors, and the scheduler has
+//! another turn. This is repeated until there is no such job. The jobs that go are chosen by
 //! [`Situation::victims`](crate::situation::Situation::victims): at most
-//! [`VICTIMS_MAX`](meshalloc::VICTIMS_MAX), with the least work to lose since their starts. There
-//! may be none: the job fits, and the scheduler had other jobs first. All of it is one change of
-//! the controller ([`Change::Preempt`](meshalloc::Change::Preempt)).
+//! [`VICTIMS_MAX`](meshalloc::VICTIMS_MAX), with the least work to lose since their starts. The
+//! choice may be empty, if the job fits and the scheduler put other jobs first. All of this is one
+//! change of the controller ([`Change::Preempt`](meshalloc::Change::Preempt)).
 //!
 //! A job that made room waits at its old place in the queue. What it has done since its start or
 //! its last complete [`Checkpoint`] is lost.
 //!
 //! # The grace time
 //!
-//! With a grace time the jobs that are to go run on for so long. Then, behind the departures and
-//! arrivals of that time, the choice is made anew, and other jobs may go: the first choice is a
-//! notice to the owners. A job that ends by itself in that time has left like any other. If the
-//! waiting job fits then without others going, it starts at once. If it was granted meanwhile, or
-//! no jobs can make room for it any more, nobody goes, and the notice lapses. Jobs do not save work
+//! With a grace time the chosen jobs run on for that time: the first choice is a notice to their
+//! owners. At its end, after the departures and arrivals of that moment, the choice is made anew,
+//! and other jobs may go. A job that ends by itself within the grace time leaves as usual. If the
+//! waiting job then fits without any job going, it starts at once. If it was granted meanwhile, or
+//! no jobs can make room for it any more, no job goes, and the notice lapses. Jobs do not save work
 //! because of a notice.
 
 use std::borrow::Cow;
@@ -30,7 +30,7 @@ use crate::failures::{Checkpoint, as_text};
 use crate::names::grammar::{Form, Kind, Value, Values, Written, param, written};
 use crate::workload::{TIME_MAX, TimeUnit};
 
-/// Whether jobs make room, and how long they still run then.
+/// Whether jobs make room, and how long they still run after the notice.
 ///
 /// ```
 /// use meshalloc_sim::preemption::PreemptionRule;
@@ -42,11 +42,11 @@ use crate::workload::{TIME_MAX, TimeUnit};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PreemptionRule {
-    /// They do not.
+    /// Jobs do not make room.
     Off,
-    /// They do.
+    /// Jobs make room.
     On {
-        /// In ticks.
+        /// How long they still run, in ticks.
         grace: Ticks,
     },
 }

@@ -40,8 +40,8 @@ pub fn intervals(machine: Grid, blocks: &[Block]) -> Vec<Interval> {
     rows
 }
 
-/// Adds the processors of a box that has this start and extent along each dimension. The order has
-/// all dimensions; coordinates change fastest along the first of it.
+/// Adds the processors of a box that has this start and extent along each dimension. `order` names
+/// all dimensions; coordinates change fastest along its first dimension.
 pub(crate) fn push_box(
     machine: Grid,
     span: impl Fn(usize) -> (u32, u32),

@@ -14,9 +14,9 @@ use super::stopwatch::Stopwatch;
 use super::{Backend, BackendError, Backends, Called, OnEvent};
 use crate::workload::JOBS_MAX;
 
-/// The memory that is enough on this machine, which may have a description, for this strategy and
-/// for every other strategy with its default parameters. `jobs` is the most jobs that wait and run
-/// together.
+/// The memory that a controller of this machine, which may have a description, needs with this
+/// strategy or with any other strategy at its default parameters. `jobs` is the maximum number of
+/// jobs that wait and run together.
 pub fn needs(
     machine: Grid,
     description: Option<&Description>,

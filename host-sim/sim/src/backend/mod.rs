@@ -35,13 +35,13 @@ pub trait Backend {
     /// inner error is a change that the controller refuses.
     fn call(&mut self, change: &Change, now: Ticks, on_event: OnEvent<'_>) -> Called<Outcome>;
 
-    /// Interrupts running jobs, without an event; then waiting jobs try. Each interrupted job waits
-    /// again at its place in the queue, and its counts go on. If jobs have the same time in the
-    /// queue, the smaller name is first ([`meshalloc::Controller::requeue`]).
+    /// Interrupts running jobs, without an event; then the scheduler tries the waiting jobs. Each
+    /// interrupted job waits again at its place in the queue, and its counts go on. If jobs have
+    /// the same time in the queue, the smaller name is first ([`meshalloc::Controller::requeue`]).
     ///
     /// # Errors
     ///
-    /// When the controller cannot do that, also if there are no jobs.
+    /// When the controller cannot do that, even if `jobs` is empty.
     fn requeue(&mut self, jobs: &[JobId], now: Ticks, on_event: OnEvent<'_>) -> Called<()> {
         let _ = (jobs, now, on_event);
         Err(BackendError::KeepsNoPlaces)

@@ -141,7 +141,7 @@ impl<P: Policy> Scheduler for Queued<P> {
         self.choose(world.now())
     }
 
-    /// Any job in the queue may be the next.
+    /// All jobs in the queue are left to try, since the policy may choose any of them.
     fn left(&self, queue: meshalloc::jobs::Queue<'_>, _: Slot) -> u32 {
         queue.len()
     }

@@ -53,7 +53,7 @@ impl Spares {
         }
     }
 
-    /// The blocks of the first spares, which are not places.
+    /// The blocks of the cubes that are spares at first. These cubes are not places.
     pub(super) fn kept(&self) -> Vec<Block> {
         let in_row = self.units.in_row();
         let rows = 1..=self.rows.len() as u32;

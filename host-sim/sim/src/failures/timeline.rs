@@ -32,7 +32,7 @@ enum Source {
 pub(crate) struct Event {
     pub(crate) at: Ticks,
     /// The number of processors that fail with this event; negative if they are repaired. The
-    /// processors of a unit count even if another unit of theirs has failed.
+    /// processors of a unit count even if they are already down because of another unit.
     pub(crate) failed: i64,
     pub(crate) effect: Effect,
 }

@@ -203,7 +203,7 @@ impl Dimension {
             (self.side - above) % self.side
         };
         let before_end = if up { self.side - 1 - from } else { from };
-        // If this equals the number of links, a route without the link around ends before it.
+        // If `hops` equals `before_end`, the route ends just before the link around.
         let around = self.wraps && hops > before_end;
         header.left = hops as u16;
         header.until_wrap = if around { before_end } else { u32::MAX };

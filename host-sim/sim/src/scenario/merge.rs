@@ -67,7 +67,7 @@ pub fn way_out(one: &str, other: &str) -> Option<String> {
     if let Some(tip) = load_of_a_log(one, other) {
         return Some(tip.into());
     }
-    // All of these contradict each other.
+    // The two settings, and the settings of the same choice that contradict all of them.
     let mut rivals = vec![Setting::of(one)?, Setting::of(other)?];
     for key in choice(one, other)? {
         let setting = Setting::of(key)?;

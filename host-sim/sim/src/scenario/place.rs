@@ -5,7 +5,7 @@ use std::sync::Arc;
 /// Where a setting was given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// By the command of this name, which is about the setting.
+    /// By the command of this name itself, as its default.
     Command(&'static str),
     /// In this file and line: the line of its value, or of the first of several values.
     File(Arc<str>, usize),

@@ -26,7 +26,7 @@ impl Situation<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
     Free,
-    /// Also if a job holds it.
+    /// Faulty, even if a job holds the processor.
     Faulty,
     /// The job at this place of [`Situation::running`].
     Job(usize),
@@ -44,7 +44,8 @@ pub(super) fn orders(machine: &Grid, shape: Shape, turns: bool) -> BTreeSet<Vec<
     let mut all = BTreeSet::from([extents.clone()]);
     if turns {
         let mut next = vec![extents];
-        // Each swap of two extents of an order is an order.
+        // Swapping two extents of an order gives another order, and all orders are reached in this
+        // way.
         while let Some(extents) = next.pop() {
             for (one, other) in (0..dimensions).flat_map(|at| (0..at).map(move |to| (at, to))) {
                 let mut swapped = extents.clone();

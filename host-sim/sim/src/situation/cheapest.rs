@@ -11,7 +11,8 @@ use super::{Running, Situation};
 /// The most times that a search asks the strategy.
 pub const TRIES_MAX: u32 = 20_000;
 
-/// As how many tries one counts whose search for the slices of a gang has tried sets of places.
+/// The number of tries for which a try counts if it searched sets of places for the slices of a
+/// gang.
 const GANG_TRIES: u32 = 100;
 
 /// What it costs if a job leaves; `None` if it stays.
@@ -20,31 +21,31 @@ pub(super) type Weight<'a> = &'a dyn Fn(&Running) -> Option<u128>;
 /// Jobs, named by their places in [`Situation::running`], after whose departure a request is
 /// granted.
 pub(super) enum Cheapest {
-    /// Those with the least sum of weights, of these sets one of the fewest jobs; none if the
+    /// The jobs with the least sum of weights, and the fewest jobs among such sets; empty if the
     /// request fits now.
     Set(Vec<usize>),
     /// The search ended after [`TRIES_MAX`] tries.
     Open {
-        /// No set of so many jobs or fewer is enough, unless one is known.
+        /// If `known` is `None`, no set of this size or smaller is enough.
         size: usize,
         /// The best set so far.
         known: Option<Vec<usize>>,
     },
     /// It takes more jobs than may leave.
     TooMany,
-    /// The request does not fit when all jobs have left that may.
+    /// The request does not fit even when all jobs that may leave have left.
     Never,
-    /// The search for places of all slices of a gang is not completed even then.
+    /// The search for places of all slices of a gang gives up even when these jobs have left.
     Unknown,
 }
 
 impl Situation<'_> {
     /// The cheapest set of at most `most` jobs.
     ///
-    /// For a box it is first looked for by place: the jobs that meet a box of the shape without a
-    /// faulty processor, for the box at which they weigh least. If the strategy takes it, no
-    /// cheaper set exists. Otherwise all sets are tried, the smaller ones first, up to
-    /// [`TRIES_MAX`].
+    /// If the strategy gives boxes, the first attempt goes by place. Among the boxes of the shape
+    /// that have no faulty processor, take the box whose jobs weigh least. If the strategy grants
+    /// the request without these jobs, no cheaper set exists. Otherwise all sets are tried, the
+    /// smaller ones first, up to [`TRIES_MAX`].
     pub(super) fn cheapest(
         &self,
         request: &Request,
@@ -108,8 +109,8 @@ impl Situation<'_> {
         })
     }
 
-    /// The fewest jobs that together hold what is missing: of those that may leave the ones that
-    /// hold most.
+    /// The least number of jobs that may leave and together hold the missing processors. The jobs
+    /// that hold most are counted first.
     fn least_by_number(&self, needs: u32, free: u32, weights: &[Option<u128>]) -> usize {
         let may_leave = self.running.iter().zip(weights);
         let may_leave = may_leave.filter(|(_, weight)| weight.is_some());
@@ -130,10 +131,10 @@ impl Situation<'_> {
         job.blocks.iter().map(|&block| machine.area(block)).sum()
     }
 
-    /// The jobs that meet a box of the request's shape, in any order of its extents in which the
-    /// strategy lays it, for the box at which they weigh least: their places, ascending. `None`
-    /// where the strategy gives no boxes, the request tolerates faulty processors, or each box has
-    /// some of these or of a job that stays.
+    /// The jobs in the box of the request's shape whose jobs weigh least, by their places,
+    /// ascending. Boxes have the extents in every order that the strategy uses. `None` if the
+    /// strategy gives no boxes, the request tolerates faulty processors, or each box has a faulty
+    /// processor or a processor of a job that stays.
     fn lightest_in_the_way(
         &self,
         request: &Request,
@@ -144,7 +145,7 @@ impl Situation<'_> {
             return None;
         };
         let machine = &self.configuration.machine;
-        // On a cube the first extent belongs to another dimension.
+        // On a cube the first extent of a shape does not belong to dimension 0.
         let is_reversed = machine.is_written_high_first() && !turns;
         let is_one_box = request.slices() == 1 && request.tolerated() == 0;
         if request.flags.contains(Flags::CHIPS) || !is_one_box || is_reversed {
@@ -183,7 +184,7 @@ impl Situation<'_> {
 struct Sets<'a, 'm> {
     situation: &'a Situation<'a>,
     request: &'a Request,
-    /// The jobs of the chosen set have given their processors back there.
+    /// An allocator in which the chosen jobs have given their processors back.
     twin: &'a mut Twin<'m>,
     /// The jobs that may leave, the lightest first.
     choices: Vec<(u128, usize)>,
@@ -213,7 +214,7 @@ impl Sets<'_, '_> {
         }
         for next in from..=self.choices.len() - missing {
             let (weight, at) = self.choices[next];
-            // The others weigh as much, or more.
+            // The jobs after this one weigh as much, or more.
             let least = sum + weight * missing as u128;
             if self.best.as_ref().is_some_and(|&(best, _)| least >= best) {
                 break;

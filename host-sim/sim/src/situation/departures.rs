@@ -23,7 +23,7 @@ pub enum Departures {
         /// The size.
         size: u32,
     },
-    /// It does not fit when all jobs have left.
+    /// The request does not fit even when all jobs have left.
     Never,
     /// The search for a place, or for places of all slices of a gang, is not completed even when
     /// all jobs have left.
@@ -45,9 +45,10 @@ impl Situation<'_> {
     /// A smallest set of running jobs after whose departure the request is granted, if no other job
     /// starts. A gang is not granted if the search for its slices gives up.
     ///
-    /// For a box this is first looked for by place: the box that fewest jobs meet, of all boxes of
-    /// the shape without a faulty processor. If the strategy takes it, no smaller set exists.
-    /// Otherwise all sets are tried, the smaller ones first, up to [`TRIES_MAX`].
+    /// If the strategy gives boxes, the first attempt goes by place. Among the boxes of the shape
+    /// that have no faulty processor, take the box in which the fewest jobs hold processors. If the
+    /// strategy grants the request without these jobs, no smaller set exists. Otherwise all sets
+    /// are tried, the smaller ones first, up to [`TRIES_MAX`].
     ///
     /// # Errors
     ///

@@ -9,7 +9,7 @@ use super::Situation;
 use super::boxes::{Owner, boxes, nodes, orders};
 use super::twin::Twin;
 
-/// What fits now of one request.
+/// How much of one request fits now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
     /// How often the strategy grants it before it refuses, if no job ends.
@@ -20,7 +20,7 @@ pub struct Room {
 }
 
 impl Situation<'_> {
-    /// What fits now of a request, without faulty processors.
+    /// How much of a request fits now, without faulty processors.
     ///
     /// A place is a box of free processors, of the sides that the strategy gives and the
     /// description of the machine allows there. Strategies that look only at some places, such as
@@ -45,9 +45,9 @@ impl Situation<'_> {
         Ok(Room { times, places })
     }
 
-    /// The legal shapes of a machine whose description lists them, or says of what their sides are
-    /// multiples; the smallest first, and one order of the sides for all if slices may be turned.
-    /// Else none, as any shape is legal.
+    /// The legal shapes of a machine whose description lists them, or gives the multiples of which
+    /// their sides are; the smallest shape first. If slices may be turned, each shape is there in
+    /// one order of its sides. Empty if any shape is legal.
     pub fn legal_shapes(&self) -> Vec<Shape> {
         let Some(description) = self.description else {
             return Vec::new();
@@ -69,7 +69,7 @@ impl Situation<'_> {
                 checked.is_ok()
             };
             if let Some(shape) = shape.filter(is_legal) {
-                // As it is listed, or with the shortest side first.
+                // A shape as the description lists it, or with the shortest side first.
                 ordered.entry((shape.area(), key)).or_insert(shape);
             }
         }
@@ -82,7 +82,7 @@ impl Situation<'_> {
         let SliceRule::Box { turns, .. } = self.configuration.strategy.into() else {
             return None;
         };
-        // On a cube the first extent belongs to another dimension.
+        // On a cube the first extent of a shape does not belong to dimension 0.
         let is_reversed = machine.is_written_high_first() && !turns;
         if is_reversed || request.flags.intersects(Flags::ALL_RINGS) {
             return None;
@@ -100,7 +100,7 @@ impl Situation<'_> {
         ) {
             add_larger(machine.sides(), &least, given, &mut Vec::new(), &mut all);
         }
-        // Otherwise a box of the named sides is given wherever it is free.
+        // If this is false, the strategy gives each free box of these sides, and need not be asked.
         let is_checked = self.description.is_some() || given != request.shape.area();
         let owners = self.owners();
         let is_free = |node: meshalloc::NodeId| owners[node.0 as usize] == Owner::Free;
@@ -111,7 +111,7 @@ impl Situation<'_> {
     }
 }
 
-/// Adds all extents whose product is `area` and that hold the least ones.
+/// Adds all extents whose product is `area` and that are at least the extents `least`.
 fn add_larger(
     sides: &[u16],
     least: &[u16],

@@ -216,15 +216,16 @@ impl Situation<'_> {
     }
 }
 
-/// Whether a request fits by this answer, as far as the search has been completed.
+/// Whether the answer leaves it possible that the request fits: the search found a place, or gave
+/// up early.
 pub(crate) const fn may_fit(attempt: Result<(), Refusal>) -> bool {
     matches!(attempt, Ok(()) | Err(Refusal::NotSearchedToTheEnd))
 }
 
-/// What is known of the job at a place of the queue.
+/// The facts about the job at a place of the queue, from which its reason follows.
 struct Known<'s, 'm> {
     situation: &'s Situation<'s>,
-    /// Its processors are busy as those of the controller.
+    /// An allocator in which the same processors are busy as in the controller.
     twin: &'s mut Twin<'m>,
     place: usize,
     never: Option<Refusal>,
@@ -232,7 +233,7 @@ struct Known<'s, 'm> {
 }
 
 impl Known<'_, '_> {
-    /// The reason with the numbers that it is about.
+    /// The reason for this cause, with its numbers.
     fn in_words(&mut self, cause: Cause) -> Reason {
         let request = &self.situation.waiting[self.place].request;
         let needs = self.twin.allocator.demand(request).unwrap_or(u32::MAX);

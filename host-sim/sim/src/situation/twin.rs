@@ -53,7 +53,8 @@ impl Twin<'_> {
         if request.tolerated() == 0 {
             return self.allocator.attempt(request);
         }
-        // It may have faulty processors, but none that stands for a held one.
+        // The request may get faulty processors, but none that is marked as faulty because a job
+        // holds it.
         let held = std::mem::take(&mut self.held);
         self.give_back(&held);
         let mut supposition = self.allocator.suppose();

@@ -5,14 +5,15 @@ use meshalloc::{ConfigureError, JobId, Ticks, VICTIMS_MAX};
 use super::cheapest::Cheapest;
 use super::{Running, Situation, Waiting};
 
-/// Running jobs that make room for a job that waits, if it can be so.
+/// Running jobs that make room for a job that waits, if that is possible.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Preemption {
     /// The job is granted if these jobs wait again.
     Of {
         /// At most [`VICTIMS_MAX`], by name; none if the job fits now.
         victims: Vec<Victim>,
-        /// Whether no other set loses less work. A search that gives up leaves it open.
+        /// Whether no other set loses less work. False if the search gave up, so that this is not
+        /// known.
         is_least: bool,
     },
     /// More than [`VICTIMS_MAX`] jobs would have to make room.
@@ -57,11 +58,12 @@ impl Situation<'_> {
     }
 
     /// The running jobs that should make room for this one at the time `now`: at most
-    /// [`VICTIMS_MAX`] jobs that it may preempt, after whose departure it is granted. The sum of
-    /// their processors, each times the time since the grant, is the least; of several such sets
-    /// one of the fewest jobs.
+    /// [`VICTIMS_MAX`] jobs that it may preempt, after whose departure it is granted. The sum over
+    /// these jobs of processors times the time since the grant is the least possible; among such
+    /// sets it has the fewest jobs.
     ///
-    /// If the search for a cheaper set gives up, it is one of which no job can stay.
+    /// If the search for the cheapest set gives up without a set, the result is a set in which
+    /// every job has to leave.
     ///
     /// # Errors
     ///
@@ -95,8 +97,8 @@ impl Situation<'_> {
         })
     }
 
-    /// All jobs that may leave, without those that can stay: the one with most to lose is the first
-    /// of which this is asked.
+    /// Jobs that may leave, all of which have to leave. It begins with all jobs that may leave, and
+    /// drops each job that can stay, the one with most to lose first.
     fn irreducible(
         &self,
         waiting: &Waiting,

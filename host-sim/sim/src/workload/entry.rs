@@ -107,7 +107,7 @@ impl Lines {
         let word = fields.word(Column::Submit);
         let (zero, value) = value::time(word).ok_or_else(|| fields.unreadable(Column::Submit))?;
         let Value::Known(at) = value else {
-            // No log begins before its zero, so this is a mistake.
+            // No log begins before its zero, so a negative number other than -1 is a mistake.
             let is_wrong = |number: f64| number < 0.0 && number != -1.0;
             if word.parse().is_ok_and(is_wrong) {
                 return Err(fields.unreadable(Column::Submit));
@@ -238,7 +238,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// The number in a column, -1 if it is unknown; of a name a provisional one.
+    /// The number in a column, or -1 if it is unknown. A name has a provisional number.
     fn number<F: Fields>(&mut self, fields: &F, column: Column) -> Result<i64, String> {
         let word = fields.word(column);
         match value::whole(word) {
@@ -266,7 +266,8 @@ impl Names {
         Ok(number)
     }
 
-    /// The number of a name for a provisional one; any other number as it is.
+    /// Turns a provisional number into the number of its name, and leaves any other number as it
+    /// is.
     pub(super) fn settled(&self, number: i64) -> i64 {
         if number >= PROVISIONAL_MAX {
             return number;

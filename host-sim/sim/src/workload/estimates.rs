@@ -12,7 +12,7 @@ use super::{Job, TIME_MAX, Work};
 use crate::error::{SettingError, out_of_range};
 use crate::names::grammar::{Form, Kind, Value, Values, Written, numbers, param, written};
 
-/// Which estimate of its run time each request carries.
+/// The run-time estimate of each request.
 ///
 /// ```
 /// use meshalloc_sim::workload::EstimateModel;
@@ -78,7 +78,7 @@ impl EstimateModel {
         SettingError::out_of_range(WHAT, &["estimates"], self, expected)
     }
 
-    /// Gives the jobs of one replication their estimates, in order.
+    /// Returns the estimator that gives the jobs of one replication their estimates, in order.
     pub(super) fn estimator(self, seed: u64, replication: u32) -> Result<Estimator, SettingError> {
         let EstimateModel::Factor { low, high } = self else {
             return Ok(Estimator::Fixed(self));

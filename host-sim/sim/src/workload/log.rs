@@ -141,7 +141,7 @@ pub struct Log {
     pub resample: Option<Resample>,
     /// The messages that the log's jobs send in place of running for their run times.
     pub messages: Option<LogMessages>,
-    /// Which estimate of its run time a request carries.
+    /// The run-time estimate of each request.
     pub estimates: EstimateModel,
 }
 
@@ -155,7 +155,7 @@ pub enum Resample {
 named!(Resample, "resampling": Weeks = "weeks");
 
 impl Resample {
-    /// How the replications of a log are made that is resampled like this, or not at all.
+    /// How the replications of a log are made; `None` is a log that is not resampled.
     pub const fn sampling(this: Option<Self>) -> Sampling {
         match this {
             Some(Resample::Weeks) => Sampling::Resampled,
@@ -389,7 +389,7 @@ impl Log {
     pub fn job_count(&self, seed: u64, replication: u32) -> Result<u32, SettingError> {
         let parts = self.parts(seed, replication)?;
         let count: usize = parts.iter().map(|part| part.jobs.len()).sum();
-        // More than can be simulated stay so.
+        // A number that is too large to be simulated stays too large.
         Ok(u32::try_from(count).unwrap_or(u32::MAX))
     }
 

@@ -1,10 +1,11 @@
-//! Mixes: shapes of jobs, or gangs of them (`3x 4x4x8`), with their weights, built in or of a CSV
-//! file with the columns `shape` and `weight`; `rings` if jobs demand some: `all`, or the numbers
-//! of the extents along which there is to be one, from 0, with `+` between them; `priority` if jobs
-//! have a head start in the queue: seconds, or cycles where jobs send messages; `preemptible`, 1 if
-//! jobs may be interrupted for one of a higher priority; and `tolerate` if their slices may have
-//! some faulty processors. A job has a shape with a probability in proportion to its weight. The
-//! draws are source 25 of the random numbers.
+//! Mixes: shapes of jobs, or gangs of them (`3x 4x4x8`), with their weights. A mix is built in or
+//! comes from a CSV file with the columns `shape` and `weight`. The file may have more columns.
+//! `rings` has the rings that a job demands: `all`, or the numbers of the extents along which it
+//! demands a ring, from 0, with `+` between them. `priority` is a head start in the queue: seconds,
+//! or cycles where jobs send messages. `preemptible` is 1 if the job may be interrupted for a job
+//! of a higher priority. `tolerate` is the number of faulty processors that each slice may have. A
+//! job has a shape with a probability in proportion to its weight. The draws are source 25 of the
+//! random numbers.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};

@@ -82,7 +82,7 @@ listed! { Pattern, "pattern":
     Multigrid = "multigrid", "neighbours at distances 1, 2, 4, .. and back to 1", LO;
 }
 
-/// The patterns of a workload: job number i has the pattern number i modulo how many there are.
+/// The patterns of a workload: job number i has pattern number i modulo the number of patterns.
 /// Written with `+` between them.
 ///
 /// ```

@@ -276,8 +276,9 @@ impl Reading {
         }
     }
 
-    /// Counts times, which are dates, from the second of the earliest; takes the window and the
-    /// number of jobs. The zero of the log, in ticks from the beginning of 1970.
+    /// Counts times, which are dates, from the second of the earliest date. Keeps only the jobs of
+    /// the window, up to the asked number. Returns the zero of the log, in ticks from the beginning
+    /// of 1970.
     fn count_from(&mut self, earliest: Ticks, options: &LogOptions) -> Ticks {
         let second = TimeUnit::Second.ticks_each();
         let zero = earliest - earliest % second;
@@ -318,7 +319,7 @@ mod tests {
 
     use super::*;
 
-    /// Whatever the lines are, each of which is short.
+    /// This holds for any lines, each of which is short.
     #[test]
     fn a_log_has_a_largest_size() {
         let machine = Mesh::new(4, 4).expect("a mesh").grid();

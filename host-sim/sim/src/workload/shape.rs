@@ -29,8 +29,9 @@ pub enum ShapeRule {
     PowerOfTwo,
     /// [`flat`].
     Flat,
-    /// One extent after the other is drawn, dimension 0 first, over all that leave room for all
-    /// processors; the last is the least that holds them. One of [`ShapeRule::DRAWN`].
+    /// One extent after the other is drawn, dimension 0 first, among the extents that leave room
+    /// for all processors; the last extent is the least one that holds them. One of
+    /// [`ShapeRule::DRAWN`].
     Drawn(SideDistribution),
     /// No shape: the job asks for a number of processors, and the allocator tries its legal shapes.
     Chips,
@@ -153,9 +154,10 @@ pub fn power_of_two(processors: u32, sides: &[u16]) -> Option<Shape> {
     Shape::new(&extents.collect::<Vec<u16>>()).ok()
 }
 
-/// The least extent along the shortest side of those that hold all processors, then the least along
-/// the next longer one, and so on: parts of a row, then whole rows. If sides are equal, the higher
-/// dimension counts as the shorter. `None` when the sides do not hold that number of processors.
+/// Extents that hold all processors, with the least extent along the shortest side, then the least
+/// along the next longer side, and so on: parts of a row, then whole rows. If sides are equal, the
+/// higher dimension counts as the shorter. `None` when the sides do not hold that number of
+/// processors.
 ///
 /// ```
 /// use meshalloc_sim::workload::shape::flat;

@@ -36,7 +36,7 @@ pub struct Synthetic {
     pub work: WorkDistribution,
     /// When the jobs arrive.
     pub arrivals: Arrivals,
-    /// Which estimate of its run time a request carries.
+    /// The run-time estimate of each request.
     pub estimates: EstimateModel,
     /// Processors that the machine lacks ([`Description::absent`](meshalloc::Description::absent)):
     /// a load is a load of the other processors.
@@ -257,7 +257,7 @@ impl Synthetic {
     /// When a part of the description cannot be used.
     pub fn jobs(&self, seed: u64, replication: u32) -> Result<Jobs<'static>, SettingError> {
         if let WorkDistribution::Service(service) = &self.work {
-            // The rate depends on it.
+            // An error of the service time comes first, as the rate depends on it.
             let _ = service.sampler()?;
         }
         self.check_estimates()?;

@@ -44,7 +44,7 @@ pub(super) struct Trace {
 impl Trace {
     /// The columns of a file; an error when a column is missing that is required or was named.
     pub(super) fn new<R: Read>(csv: &CsvFile<'_, R>, columns: &Columns) -> Result<Self, String> {
-        // Other traces have some of these names for other things.
+        // Other traces use some of these names with another meaning.
         let is_written =
             csv.place("submission_time")?.is_some() && csv.place("requested_extents")?.is_some();
         let mut places = [None; Column::ALL.len()];
@@ -59,7 +59,7 @@ impl Trace {
             };
         }
         let has = |column: Column| places[column as usize].is_some();
-        // The name is that of the program, so the file may have another one.
+        // This is the program's name of the column; the file may name the column in another way.
         let missing = |column: Column, or: &str| {
             let name = column.name();
             let missing = csv.missing(&format!("{name}{or}"));

@@ -29,7 +29,7 @@ const UNKNOWN: [&str; 13] = [
     "\\n",
     "unknown",
     "invalid",
-    // The limit is that of a partition, which no log has.
+    // Slurm's word for the limit of the partition, which logs do not contain.
     "partition_limit",
 ];
 
@@ -80,7 +80,7 @@ pub(super) fn tolerance(word: &str) -> Option<Tolerance> {
     }
 }
 
-/// What a priority is.
+/// The form of a priority, for errors.
 pub(super) const PRIORITY: &str = "seconds of a head start, or D-HH:MM:SS";
 
 /// A head start in the queue in ticks: a [`span`], 0 if it is unknown. `None` if the word is not a
@@ -93,7 +93,7 @@ pub(super) fn priority(word: &str) -> Option<Ticks> {
     })
 }
 
-/// What says whether a job is preemptible.
+/// The words that say whether a job is preemptible, for errors.
 pub(super) const PREEMPTIBLE: &str = "1, true or yes, or 0, false or no";
 
 /// Whether a job is preemptible: not if that is unknown. `None`: the word says neither.

@@ -96,7 +96,7 @@ impl Scenario {
         if let Some(description) = description.filter(|it| it.has_rules()) {
             let name = description.name.replace('`', "'");
             let expected = match self.backlog {
-                // Neither a model nor a log goes with one.
+                // Neither a model nor a log can be used with a backlog.
                 Some(_) => "`mix` or `processors`",
                 None => "`mix`, `processors`, `model` or `log`",
             };

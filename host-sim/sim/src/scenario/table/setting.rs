@@ -108,7 +108,7 @@ impl Setting {
                 Some((end, self.one_or_range(&value).ok()?))
             });
             let Some((end, found)) = found else {
-                // It may still be one value.
+                // The text may still be a single value.
                 return if has_commas || whole.is_ok() {
                     whole
                 } else {
@@ -208,7 +208,8 @@ pub(in crate::scenario) fn unknown_key(
     }
 }
 
-/// The first of these settings that contradicts an earlier one: the place of that one, and its own.
+/// The first of these settings that contradicts an earlier one: the place of the earlier setting,
+/// and its own place.
 pub fn contradiction(settings: &[&Setting]) -> Option<(usize, usize)> {
     let mut pairs = (0..settings.len()).flat_map(|at| (0..at).map(move |earlier| (earlier, at)));
     pairs.find(|&(earlier, at)| settings[at].contradicts(settings[earlier]))

@@ -130,7 +130,7 @@ impl<'t> Record<'t> {
         Some(match column {
             Column::Submit => SUBMIT,
             Column::Run => RUN,
-            // Those that it was allocated, else those that it requested.
+            // The processors that were allocated, else those that were requested.
             Column::Processors => match value::whole(self.field(ALLOCATED)) {
                 Some(Value::Known(1..)) | None => ALLOCATED,
                 Some(_) => REQUESTED,
