@@ -16,7 +16,7 @@ pub(super) struct AxisRow {
     values: Vec<Value>,
     /// As a horizontal axis: the name in CSV files.
     pub(super) column: Option<String>,
-    /// As a horizontal axis: what it shows, with its unit.
+    /// As a horizontal axis: its label, with the unit.
     pub(super) label: Option<String>,
     #[serde(default)]
     pub(super) scale: XScale,

@@ -8,19 +8,19 @@ use meshalloc_sim::metrics::Metric;
 /// A claim and the points that decide it.
 #[derive(Debug)]
 pub struct Case {
-    /// The figure it is about.
+    /// The figure that the claim is about.
     pub figure: u32,
     /// The claim, paraphrased.
     pub text: String,
     /// The paper's number or word; `None` if the claim is not the paper's.
     pub paper: Option<String>,
-    /// How it is judged.
+    /// The rule that judges the claim.
     pub rule: Rule,
-    /// What is compared.
+    /// The metric that is compared.
     pub metric: Metric,
     /// The paper's number of replications, as far as it gives one.
     pub replications: Option<usize>,
-    /// What the claim is about; rules about one system have one line.
+    /// The systems that the claim is about, one line each.
     pub lines: Vec<Line>,
     /// The systems that it is compared with, for rules about several.
     pub rivals: Vec<Line>,

@@ -15,20 +15,20 @@ pub struct Extent {
     pub length: Length,
     /// Jobs in runs in which a number of them waits at all times, or the largest slice is measured.
     pub short_jobs: u32,
-    /// How often runs whose jobs are all there at time 0 are made.
+    /// The number of replications of runs whose jobs are all there at time 0.
     pub closed_replications: Replications,
-    /// How often runs are made in which every processor sends to every other of its job, or the
-    /// largest slice is measured.
+    /// The number of replications of runs in which every processor sends to every other of its job,
+    /// or the largest slice is measured.
     pub dense_replications: Replications,
     /// The length of runs that are measured with a clock.
     pub clocked: Length,
-    /// So often each of those runs is made; the least time counts. They do the same work, and
-    /// whatever else the machine does makes one longer, never shorter.
+    /// How often each run with a clock is repeated; the least time counts. The repetitions do the
+    /// same work, and other work of the machine only makes them longer.
     pub clocked_repeats: u32,
 }
 
 impl Extent {
-    /// The paper's lengths, with jobs and replications in place of them where given.
+    /// The paper's lengths; `jobs` and `replications` replace their numbers if given.
     pub fn new(
         name: &'static str,
         lengths: &Lengths,

@@ -34,9 +34,9 @@ pub enum XScale {
 /// A place on a horizontal axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
-    /// As tables have it.
+    /// The text for tables.
     pub entry: String,
-    /// Its number; of a category that of its row.
+    /// Its number; for a category, the number of its row.
     pub x: f64,
 }
 
@@ -47,14 +47,16 @@ pub struct Curve {
     pub name: String,
     /// Its points, from left to right.
     pub cells: Vec<Cell>,
-    /// What each of them is compared with, if the panel shows relative differences in percent.
+    /// The cell that each point is compared with, if the panel shows relative differences in
+    /// percent.
     pub against: Option<Vec<Cell>>,
 }
 
 /// One pair of axes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Panel {
-    /// What sets it apart from the other panels of its figure, for CSV files: `uniform`.
+    /// The name that distinguishes it from the other panels of its figure, for CSV files:
+    /// `uniform`.
     pub name: String,
     /// The same in words.
     pub heading: String,
@@ -90,9 +92,10 @@ pub struct Figure {
     pub number: u32,
     /// What it shows.
     pub title: String,
-    /// What must be known to read it beside the paper's.
+    /// A note that a reader needs to compare it with the paper's figure.
     pub note: String,
-    /// The paper's number of replications: tables show these beside all.
+    /// The paper's number of replications. Tables show the means over that many beside the means
+    /// over all.
     pub paper_replications: Option<usize>,
     /// Its panels.
     pub panels: Vec<Panel>,
@@ -167,8 +170,8 @@ impl Panel {
         })
     }
 
-    /// Adds a number that the paper's text states about a cell, or about by what part it differs
-    /// from another one, wherever the panel shows that.
+    /// Adds a number that the paper's text states about a cell, or about its difference from the
+    /// cell `against`, at each point of the panel that shows this.
     pub fn state(&mut self, metric: Metric, own: &Cell, against: Option<&Cell>, number: f64) {
         if metric != self.metric {
             return;

@@ -40,7 +40,7 @@ pub struct Point {
     pub place: Option<f64>,
     /// The own side.
     pub own: Cell,
-    /// The other side; the same where a claim has but one.
+    /// The other side. It is the same cell if the claim has one side only.
     pub other: Cell,
 }
 
@@ -117,11 +117,11 @@ impl Reading {
 pub enum Shown {
     /// A mean with its interval.
     Number {
-        /// The two.
+        /// The mean and its interval.
         estimate: Estimate,
-        /// Whether it still grows with the length of the run.
+        /// Whether the mean still grows with the length of the run.
         grows: bool,
-        /// Whether it is that of a log that saturates a system.
+        /// Whether the mean is that of a log that saturates the system.
         saturated: bool,
     },
     /// Saturated, and the measure depends on the length of the run.
@@ -133,9 +133,9 @@ pub enum Shown {
 /// Everything measured for a paper.
 #[derive(Clone, Debug, Default)]
 pub struct Measurements {
-    /// The same on every machine.
+    /// Results that are the same on every machine.
     simulated: Results,
-    /// The same with a clock around the controller, for what is not reproducible.
+    /// Results of runs with a clock around the controller, for metrics that are not reproducible.
     clocked: Results,
 }
 
@@ -161,7 +161,8 @@ impl Measurements {
         self.simulated.insert(setting, results);
     }
 
-    /// Keeps the results of a setting with a clock; of the same runs twice the lesser time.
+    /// Keeps the results of a setting with a clock. If the same runs are there already, the lesser
+    /// time of each is kept.
     pub fn insert_clocked(&mut self, setting: &Setting, mut results: Vec<StrategyResult>) {
         for (new, old) in results.iter_mut().zip(self.clocked.of(setting)) {
             for (new, old) in new.runs.iter_mut().zip(&old.runs) {
@@ -230,9 +231,9 @@ impl Measurements {
         }
     }
 
-    /// What a cell shows: the metric itself or, beside another cell, by how many percent it is over
-    /// the other's, over replications with the same jobs. That of runs of this length is a number
-    /// even where the two means still grow with it.
+    /// The number of a cell: the metric itself or, with another cell, by how many percent it is
+    /// over the metric of that cell, over replications with the same jobs. Such a difference is a
+    /// number for runs of this length even if the two means still grow with the length.
     pub fn shown(&self, cell: &Cell, against: Option<&Cell>, metric: Metric) -> Shown {
         let own = self.reading(cell, metric);
         let other = against.map_or_else(|| own.clone(), |other| self.reading(other, metric));

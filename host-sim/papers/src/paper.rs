@@ -79,8 +79,8 @@ pub struct Lengths {
     /// How often runs are made in which every processor sends to every other of its job, or the
     /// largest slice is measured, as they are long; `replications` by default.
     pub dense_replications: Option<u32>,
-    /// Jobs in runs of which fewer are enough or that are long: where a number of jobs waits at all
-    /// times, and where the largest slice is measured; `jobs` by default.
+    /// Jobs in runs in which a number of jobs waits at all times, for which fewer are enough, and
+    /// in runs that measure the largest slice, which are long; `jobs` by default.
     pub short_jobs: Option<u32>,
     /// The side of the largest mesh, where the paper has several.
     pub largest_mesh: Option<u16>,
@@ -90,7 +90,7 @@ pub struct Lengths {
     /// Replications of these.
     #[serde(default)]
     pub clocked_replications: u32,
-    /// So often each of those runs is made; the least time counts.
+    /// How often each run with a clock is repeated; the least time counts.
     #[serde(default)]
     pub clocked_repeats: u32,
 }
@@ -120,7 +120,7 @@ pub struct File {
     pub title: String,
     /// Authors, title and year.
     pub source: String,
-    /// Its machines, if one cannot choose among them.
+    /// Its machines, if a user cannot choose among them.
     pub machines: Option<String>,
     /// What was decided where the paper leaves it open; each a sentence or two.
     pub remarks: Vec<String>,

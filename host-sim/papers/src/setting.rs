@@ -60,7 +60,7 @@ impl Setting {
         }
     }
 
-    /// Whether fewer jobs are enough, or each takes long.
+    /// Whether the runs have fewer jobs, since fewer are enough or each takes long.
     pub const fn is_short(&self) -> bool {
         self.plan.backlog.is_some() || self.plan.switches.largest
     }

@@ -6,7 +6,7 @@ use meshalloc_sim::wording::number as number_text;
 /// A ratio of own to other, and its place on the axis.
 pub(super) type Step = (f64, At<Compared>);
 
-/// On which side of `factor` a ratio is: 1 above, -1 below; `None` where that is open.
+/// The side of `factor` on which a ratio is: 1 above, -1 below; `None` if that is open.
 fn side(ratio: &Compared, factor: f64) -> Option<i8> {
     match ratio {
         Compared::OwnSaturated => Some(1),
@@ -116,7 +116,7 @@ mod tests {
     fn a_ratio_passes_a_factor_where_its_intervals_change_sides() {
         use Verdict::{DoesNotHold, Holds, NotDecided, Weaker};
         for (ratios, verdict, ours) in [
-            // The log is half way.
+            // Half way on the logarithmic scale.
             (
                 &[(2.0, 0.1), (0.5, 0.1)][..],
                 Holds,

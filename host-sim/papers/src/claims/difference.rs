@@ -3,13 +3,14 @@
 use super::judgement::{At, Judgement, Verdict, interval};
 use meshalloc_sim::statistics::Estimate;
 
-/// The relative differences, in percent, are the paper's, which is `paper` give or take `error`.
+/// Each relative difference, in percent, reaches the paper's, which is `paper` give or take
+/// `error`. A larger difference is not counted against the claim.
 pub(super) fn difference(found: &[At<Estimate>], paper: f64, error: f64) -> Judgement {
     let verdict = |estimate: &Estimate| {
         let Some((low, high)) = interval(estimate) else {
             return Verdict::NotDecided;
         };
-        // As if the paper's number were over 0.
+        // From here on the signs are those of a paper's number over 0.
         let (low, high) = if paper < 0.0 {
             (-high, -low)
         } else {
@@ -42,7 +43,7 @@ pub(super) fn meets((low, high): (f64, f64), paper: f64, error: f64) -> Verdict 
     }
 }
 
-/// The means are the paper's, which has an error of `error`, a part of it.
+/// Each mean meets the paper's number. The error of that number is the part `error` of the number.
 pub(super) fn value(found: &[At<Estimate>], paper: f64, error: f64) -> Judgement {
     let verdict = |estimate: &Estimate| {
         interval(estimate).map_or(Verdict::NotDecided, |ends| {

@@ -32,7 +32,8 @@ fn side(gain: &Compared, level: f64) -> Option<Side> {
     })
 }
 
-/// The gain is between `low` and `high`, as in the paper, wherever it was measured.
+/// The gain reaches the paper's range, which is `low` to `high`, wherever it was measured. A gain
+/// over `high` is not counted against the claim.
 pub(super) fn range(gains: &[At<Compared>], low: f64, high: f64) -> Judgement {
     let reaches = |gain: &Compared| match gain {
         Compared::Number(estimate) => interval(estimate).is_some_and(|(_, top)| top >= low),
@@ -68,8 +69,9 @@ pub(super) fn range(gains: &[At<Compared>], low: f64, high: f64) -> Judgement {
     judgement(verdict, gains, rule)
 }
 
-/// The sum of the gains that are on a side, each between -1 and 1, so that none outweighs all
-/// others. Where one system alone is saturated, it is as far from 0 as the farthest of the others.
+/// The sum of the gains that are over or below 0. Each counts as -1 to 1, so that no gain outweighs
+/// all others. If only one of the two systems is saturated, the gain counts as much as the largest
+/// of the other gains.
 fn balance(gains: &[At<Compared>], level: f64) -> f64 {
     let on_a_side = gains.iter().filter_map(|gain| {
         let sign = match side(&gain.value, level)? {
@@ -89,7 +91,7 @@ fn balance(gains: &[At<Compared>], level: f64) -> f64 {
         .sum()
 }
 
-/// One is below the other wherever both were measured.
+/// The own number is below the other one wherever both were measured.
 pub(super) fn everywhere(gains: &[At<Compared>]) -> Judgement {
     let sides = sides(gains, LEVEL);
     let count = |side| sides.iter().filter(|&&other| other == side).count();
@@ -102,7 +104,7 @@ pub(super) fn everywhere(gains: &[At<Compared>]) -> Judgement {
         () if below > 0 => Verdict::DoesNotHold,
         () if all == 0 => Verdict::NotDecided,
         () if nearly_all(over) => Verdict::Holds,
-        // As the open points turn out.
+        // The verdict depends on the open points.
         () if nearly_all(over + open) => Verdict::NotDecided,
         () if over > 0 => Verdict::Weaker,
         () => Verdict::NotDecided,
@@ -175,7 +177,8 @@ pub(super) fn grows(gains: &[At<Compared>]) -> Judgement {
     judgement
 }
 
-/// The mean of the gains over all points is between `low` and `high`, as in the paper.
+/// The mean of the gains over all points reaches the paper's range, which is `low` to `high`. A
+/// mean over `high` is not counted against the claim.
 pub(super) fn average(gains: &[At<Compared>], low: f64, high: f64) -> Judgement {
     let at = match (numbers(gains).len(), gains.len()) {
         (count, all) if count == all => format!("mean of {all} points"),
@@ -189,7 +192,8 @@ pub(super) fn average(gains: &[At<Compared>], low: f64, high: f64) -> Judgement 
     judgement
 }
 
-/// The mean of gains, with an interval as if all errors had one cause; `None` without numbers.
+/// The mean of gains, and the mean of their intervals, as if all errors had one cause. `None`
+/// without numbers.
 pub(super) fn mean_gain(gains: &[At<Compared>]) -> Option<Estimate> {
     let numbers: Vec<Estimate> = numbers(gains).iter().map(|gain| gain.value).collect();
     let replications = numbers.iter().map(|number| number.replications).min()?;

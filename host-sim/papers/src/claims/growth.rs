@@ -4,12 +4,13 @@ use super::judgement::{At, Judgement, Verdict, interval};
 use meshalloc_sim::statistics::Estimate;
 use meshalloc_sim::wording::number as number_text;
 
-/// "Nearly constant" is a growth below this.
+/// A growth below this counts as "nearly constant".
 const CONSTANT_MAX: f64 = 1.5;
-/// "Proportional" is a growth with at least this power of the side.
+/// A growth with at least this power of the side counts as "proportional".
 const PROPORTIONAL_POWER: f64 = 0.9;
 
-/// A number hardly changes from first to last, by `growth`, while the mesh's side grows by `sides`.
+/// A number hardly changes. From the first point to the last it grows by the factor `growth`, while
+/// the mesh's side grows by `sides`.
 pub(super) fn nearly_constant(growth: Option<&At<Estimate>>, sides: f64) -> Judgement {
     let verdict = match growth.and_then(|growth| interval(&growth.value)) {
         None => Verdict::NotDecided,

@@ -8,13 +8,13 @@ use meshalloc_sim::wording::{counted, number};
 /// Whether a claim is borne out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// As in the paper, or more so.
+    /// As the claim says, or more so.
     Holds,
-    /// In the paper's direction, but by less, or not everywhere.
+    /// In the direction of the claim, but by less, or not at all points.
     Weaker,
-    /// Not so.
+    /// Not as the claim says.
     DoesNotHold,
-    /// The run was too short to tell, or what is compared does not differ.
+    /// The runs were too short to tell, or the compared systems do not differ.
     NotDecided,
 }
 
@@ -44,13 +44,13 @@ impl fmt::Display for Verdict {
 pub enum Compared {
     /// The ratio of the means over paired replications, own to other, or the gain: 1 minus that.
     Number(Estimate),
-    /// The other one is saturated and this one is not: a gain beyond any number.
+    /// Only the other system is saturated: a gain beyond any number.
     OtherSaturated,
-    /// The reverse.
+    /// Only the own system is saturated.
     OwnSaturated,
-    /// Nothing to compare.
+    /// Both systems are saturated, so there is nothing to compare.
     BothSaturated,
-    /// A mean of the two still grows with the length of the run: the point decides nothing.
+    /// One of the two means still grows with the length of the run, so the point decides nothing.
     Growing,
 }
 
@@ -136,7 +136,7 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// What the paper says, or that it says nothing.
+    /// The paper's number, or a text that says that the claim is not the paper's.
     pub fn paper_text(&self) -> String {
         match &self.paper {
             Some(paper) => format!("paper {paper}"),
@@ -145,7 +145,7 @@ impl Claim {
     }
 }
 
-/// What is within this of 0 is level: it counts neither for the claim nor against it.
+/// A gain within this of 0 is level: it counts neither for the claim nor against it.
 pub(super) const LEVEL: f64 = 0.005;
 /// A half-width over this is too much to compare with a paper's number.
 pub(super) const HALF_WIDTH_MAX: f64 = 0.10;
@@ -169,7 +169,7 @@ pub(super) const fn is_over_open_max(open: usize, all: usize) -> bool {
     open * 100 > OPEN_MAX * all
 }
 
-/// As many places are named in a line; more are counted.
+/// The most places that a line names. If there are more, it has only their number.
 const PLACES_MAX: usize = 3;
 
 /// Some of `all` places, by name or counted; `None` without any.
@@ -186,11 +186,11 @@ pub(super) fn percent(part: f64) -> f64 {
     (part * 1000.0).round() / 10.0
 }
 
-/// What is said of claims about times on the clock.
+/// A note about claims on times that a clock measures.
 pub const CLOCKED: &str = "about search times, which change with the machine";
 
-/// `6 claims: 3 hold, 1 weaker, 0 do not hold, 2 not decided`; those about search times and those
-/// that are not the paper's apart.
+/// `6 claims: 3 hold, 1 weaker, 0 do not hold, 2 not decided`; claims about search times and claims
+/// that are not the paper's are counted separately.
 pub fn tally<'c>(claims: impl Iterator<Item = &'c Claim>) -> String {
     let (clocked, simulated): (Vec<&Claim>, Vec<&Claim>) =
         claims.partition(|claim| claim.is_clocked);

@@ -11,8 +11,8 @@ use meshalloc_sim::wording::number as number_text;
 const WHICH_ERROR: &str =
     "the stated one or, if larger, that of a mean over as many replications as the paper has";
 
-/// A share is the paper's statement: `paper`, which has itself an error of plus or minus `error`;
-/// all as parts of 1. `unit` is `points` or `%`.
+/// A share meets the paper's number `paper`, which has an error of plus or minus `error`. All of
+/// them are parts of 1. `unit` is `points` or `%`.
 pub(super) fn share(found: Option<Estimate>, paper: f64, error: f64, unit: &str) -> Judgement {
     let rule = format!(
         "holds if the interval meets the paper's number give or take its own error, {error:.1} {unit} ({WHICH_ERROR}); does not \
@@ -25,7 +25,8 @@ pub(super) fn share(found: Option<Estimate>, paper: f64, error: f64, unit: &str)
     })
 }
 
-/// A difference of shares is the paper's statement; the rest as in [`share`].
+/// A difference of shares reaches the paper's number. A larger difference is not counted against
+/// the claim. The parameters are those of [`share`].
 pub(super) fn number(found: Option<Estimate>, paper: f64, error: f64, unit: &str) -> Judgement {
     let rule = format!(
         "holds if the interval reaches the paper's number less its own error, {error:.1} {unit} ({WHICH_ERROR}); weaker if it is over 0 \
@@ -43,7 +44,8 @@ pub(super) fn number(found: Option<Estimate>, paper: f64, error: f64, unit: &str
     })
 }
 
-/// What is found beside the paper's number; `verdict` is that of the interval.
+/// Compares the found number with the paper's. `verdict` gives the verdict for the ends of the
+/// interval.
 fn compared(
     found: Option<Estimate>,
     paper: f64,

@@ -6,7 +6,7 @@ use super::judgement::{
 use meshalloc_sim::statistics::Estimate;
 use meshalloc_sim::wording::number as number_text;
 
-/// "Nearly the same" is a ratio within this of 1.
+/// A ratio within this of 1 counts as "nearly the same".
 const SIMILAR: f64 = 0.25;
 
 /// `None`: one of the two was not measured.
@@ -23,14 +23,16 @@ fn text(ratio: &Ratio) -> String {
     text.to_owned()
 }
 
-/// The ratio of a strategy's numbers under two workloads is near 1, and nearer than those of
-/// others: `all_own` are its ratios of one to the other, `others` theirs at the same places.
+/// The ratio of a strategy's numbers under two workloads is near 1, and nearer to 1 than the ratios
+/// of other strategies. `all_own` has the ratios of the strategy, and `others` those of the other
+/// strategies at the same places.
 pub(super) fn least_affected(all_own: &[At<Ratio>], others: &[At<Ratio>]) -> Judgement {
     let mut all = all_own.iter().chain(others);
     let both_saturated = Some(Compared::BothSaturated);
     let open = all.any(|ratio| matches!(ratio.value, Some(Compared::Growing) | None))
         || all_own.iter().any(|own| own.value == both_saturated);
-    // Saturated under one workload alone is farther from 1 than any number.
+    // A strategy that is saturated under one of the two workloads is farther from 1 than any
+    // number.
     let distance = |ratio: &Ratio| match ratio {
         Some(Compared::Number(ratio)) => (ratio.mean - 1.0).abs(),
         _ => f64::INFINITY,
@@ -68,9 +70,9 @@ pub(super) fn least_affected(all_own: &[At<Ratio>], others: &[At<Ratio>]) -> Jud
     }
 }
 
-/// The ratio is near 1: within `tight` of it for "holds", within `loose` for "weaker". A number
-/// beside a saturated one is farther away than any limit; where there is nothing to compare, the
-/// point is left out and named.
+/// The ratio is near 1: within `tight` of it for "holds", within `loose` for "weaker". If only one
+/// of the two is saturated, the ratio is beyond any limit. A point with nothing to compare is left
+/// out and named.
 pub(super) fn close(all: &[At<Ratio>], tight: f64, loose: f64) -> Judgement {
     let ratios = numbers(all);
     let distance = |ratio: &At<Estimate>| (ratio.value.mean - 1.0).abs();

@@ -18,14 +18,14 @@ use meshalloc_sim::statistics::Estimate;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Rule {
-    /// The gain is in the paper's range at every point.
+    /// The gain reaches the paper's range at every point.
     Range {
         /// The least, in percent.
         low: f64,
         /// The most.
         high: f64,
     },
-    /// The mean of the gains over all points is in the paper's range.
+    /// The mean of the gains over all points reaches the paper's range.
     Average {
         /// The least, in percent.
         low: f64,
@@ -42,9 +42,9 @@ pub enum Rule {
     Grows {},
     /// The two numbers are nearly the same at every point.
     Close {
-        /// So near to hold, in percent.
+        /// The largest distance from 1 with which the claim holds, in percent.
         tight: f64,
-        /// So near not to fail.
+        /// The largest distance from 1 with which the claim does not fail, in percent.
         loose: f64,
     },
     /// The ratio of own to other passes a factor once, in either direction.
@@ -64,25 +64,25 @@ pub enum Rule {
     AloneSustains {
         /// The limit.
         over: f64,
-        /// Up to here.
+        /// The highest load that the system has to sustain.
         nearly: f64,
     },
     /// Each system sustains a higher load than the rival.
     SaturatesLater {},
-    /// The number at the only point is the paper's; or the difference of own and other is, or how
-    /// much that difference is larger at the first of two points, where more than the paper's also
-    /// holds.
+    /// The number at the only point is the paper's. If the point has two sides, the difference of
+    /// own and other is compared instead; with two points, the amount by which this difference is
+    /// larger at the first. Such a difference may also be larger than the paper's.
     Number {
         /// The paper's, in percent.
         number: f64,
-        /// The stated error, in percent of each number that went into it. Where a mean over as many
-        /// replications as the paper has is less exact, its error counts.
+        /// The stated error, in percent of each number that went into it. If a mean over as many
+        /// replications as the paper has is less exact than this, the error of that mean counts.
         error: f64,
         /// `points` or `%`.
         unit: String,
     },
-    /// The own number is over the other one by the paper's part at every point, in runs of this
-    /// length.
+    /// The own number is over the other one by at least the paper's part at every point, in runs of
+    /// this length.
     Difference {
         /// The paper's, in percent; below 0 if the own number is the smaller one.
         number: f64,
@@ -142,24 +142,23 @@ pub enum StatedNumber {
     OfDifference(f64),
 }
 
-/// What a rule is applied to.
+/// The measurements and systems to which a rule is applied.
 #[derive(Clone, Copy)]
 pub struct Evidence<'e> {
     /// Everything measured.
     pub measurements: &'e Measurements,
-    /// What is compared.
+    /// The metric that is compared.
     pub metric: Metric,
     /// The paper's number of replications, as far as it gives one.
     pub replications: Option<usize>,
-    /// What the claim is about.
+    /// The systems that the claim is about, one line each.
     pub lines: &'e [Line],
-    /// The systems that it is compared with.
+    /// The systems that these are compared with.
     pub rivals: &'e [Line],
 }
 
 impl Rule {
-    /// The number that it compares with, if that is one of points that a figure about this metric
-    /// shows.
+    /// The number that the rule compares with, if a figure about this metric shows it at points.
     pub fn stated(&self, metric: Metric) -> Option<StatedNumber> {
         match *self {
             Rule::Number { number, .. } if metric.unit() == Unit::Fraction => {
@@ -213,8 +212,8 @@ impl Rule {
         judgement
     }
 
-    /// Whether it leaves out the points at which a mean still grows with the run; other rules count
-    /// them as open, or have a number even so.
+    /// Whether the rule leaves out the points at which a mean still grows with the run. Other rules
+    /// count such points as open, or use their numbers.
     const fn leaves_out_growing(&self) -> bool {
         matches!(
             self,
@@ -368,7 +367,7 @@ impl Evidence<'_> {
         self.each(|point| Some(self.compared(point)?.affine(1.0, -1.0)))
     }
 
-    /// Where the two systems that are compared made the same decisions, in words.
+    /// A text that names the points at which the two compared systems made the same decisions.
     fn identical(&self) -> Option<String> {
         let points = || self.lines.iter().flat_map(|line| &line.points);
         let is_identical = |point: &&Point| {
@@ -385,8 +384,8 @@ impl Evidence<'_> {
         ))
     }
 
-    /// Which part of the jobs at most can never be placed, so that the means leave them out, in
-    /// words; empty if all can be placed.
+    /// A text about the jobs that can never be placed, which the means leave out: their largest
+    /// part of all jobs. Empty if all jobs can be placed.
     fn never_placed(&self) -> String {
         let points = self
             .lines
@@ -431,7 +430,7 @@ impl Evidence<'_> {
         self.points().iter().filter_map(step).collect()
     }
 
-    /// By how many percent own is over other.
+    /// By how many percent the own number is over the other one.
     fn difference(&self, point: &Point) -> Option<Estimate> {
         let Point { own, other, .. } = point;
         match self.measurements.shown(own, Some(other), self.metric) {
@@ -485,8 +484,9 @@ impl Evidence<'_> {
         lines.iter().map(ladder).collect()
     }
 
-    /// The difference at the only point, or how much it is larger at the first of two, and the
-    /// error of the paper's, `error` being a part of each number that went into it.
+    /// The difference at the only point, or by how much it is larger at the first of two points;
+    /// and the error of the paper's difference. `error` is the stated error as a part of each
+    /// number of the difference.
     fn differences(&self, points: &[Point], error: f64) -> (Option<Estimate>, f64) {
         let found = match points {
             [to, from] => self.measurements.rise(to, from, self.metric),
@@ -504,8 +504,9 @@ impl Evidence<'_> {
         (found, errors.fold(0.0, f64::hypot))
     }
 
-    /// The error of a paper's number: the stated one or, where it is larger, that of a mean over as
-    /// many replications as the paper has, by those measured here.
+    /// The error of a paper's number: the stated error or, if it is larger, the error of a mean
+    /// over as many replications as the paper has. The latter is estimated from the replications
+    /// measured here.
     fn papers_error(&self, cell: &Cell, stated: f64) -> f64 {
         let measured = self.replications.and_then(|count| {
             let measurements = self.measurements;

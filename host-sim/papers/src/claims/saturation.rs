@@ -5,16 +5,16 @@ use super::judgement::{At, Judgement, Verdict};
 /// The trend of the backlog over the runs of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backlog {
-    /// Stayed level in at least three quarters of them: the load is sustained.
+    /// Stayed level in at least three quarters of the runs: the load is sustained.
     Level,
-    /// Grew in at least three quarters of them: saturated.
+    /// Grew in at least three quarters of the runs: the system is saturated.
     Grows,
     /// In between: too near the saturation load for runs of this length.
     Open,
 }
 
 impl Backlog {
-    /// From the number of runs in which it grew.
+    /// The trend if the backlog grew in `grew` of `runs` runs.
     pub const fn of(grew: usize, runs: usize) -> Self {
         if 4 * grew >= 3 * runs {
             Backlog::Grows
@@ -76,7 +76,7 @@ pub struct Ladder {
 }
 
 impl Ladder {
-    /// The highest load up to which all are sustained.
+    /// The highest load up to which all offered loads are sustained.
     fn top(&self) -> Option<f64> {
         let sustained = self
             .steps
@@ -85,7 +85,8 @@ impl Ladder {
         sustained.last().map(|step| step.0)
     }
 
-    /// The highest load that it may sustain, open ones included; no limit without saturation.
+    /// The highest load that the system may sustain: that before its first saturated load. Infinite
+    /// if no load saturates the system.
     fn limit(&self) -> f64 {
         let first = self.steps.iter().position(|step| step.1 == Backlog::Grows);
         first.map_or(f64::INFINITY, |first| {
@@ -94,7 +95,8 @@ impl Ladder {
         })
     }
 
-    /// Whether it sustains a higher load than `other`; `None` where open loads decide.
+    /// Whether the system sustains a higher load than `other`; `None` if that depends on open
+    /// loads.
     fn is_above(&self, other: &Ladder) -> Option<bool> {
         let top = |ladder: &Ladder| ladder.top().unwrap_or(0.0);
         match () {
@@ -104,7 +106,7 @@ impl Ladder {
         }
     }
 
-    /// Whether both sustain the same of the loads, as far as these tell.
+    /// Whether both systems sustain the same of the offered loads.
     fn is_level_with(&self, other: &Ladder) -> bool {
         (self.top(), self.limit()) == (other.top(), other.limit())
     }
@@ -128,7 +130,7 @@ impl Ladder {
     }
 }
 
-/// Whether all of these are what is wanted; `None` where that depends on open ones.
+/// Whether all trends are the wanted one; `None` if that depends on open ones.
 fn all_are(wanted: Backlog, backlogs: impl Iterator<Item = Backlog>) -> Option<bool> {
     let mut all = Some(true);
     for backlog in backlogs {
@@ -143,7 +145,8 @@ fn all_are(wanted: Backlog, backlogs: impl Iterator<Item = Backlog>) -> Option<b
 
 /// One system alone sustains loads over `over`, up to `nearly`.
 pub(super) fn alone_sustains(own: &Ladder, others: &[Ladder], over: f64, nearly: f64) -> Judgement {
-    // What becomes of the backlog where it has to be level, and where it has to grow.
+    // First the loads at which the own backlog has to be level, then those at which the backlogs of
+    // the others have to grow.
     let wanted = own
         .steps
         .iter()
