@@ -334,7 +334,7 @@ impl Device<'_> {
     fn try_change(&mut self, change: &Change) -> Result<Result<(), Error>, Failure> {
         let mut happened = Vec::new();
         let outcome = self.line.client.call(change, None, &mut |event, blocks| {
-            // What other jobs get meanwhile is no answer to a submission.
+            // Grants of other jobs in the meantime do not answer a submission.
             if !matches!(*change, Change::Submit { job, .. } if job != event.job) {
                 happened.push((*event, blocks.to_vec()));
             }

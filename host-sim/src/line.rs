@@ -51,8 +51,8 @@ pub struct LineBackends {
     /// The strategy and the round trips of each configuration so far, the latest last.
     round_trips: Vec<(StrategyKind, Delays)>,
     is_used: bool,
-    /// Whether nothing can be put in order at the end, since the line is gone or has another
-    /// client.
+    /// Whether the line is gone or has another client, so that nothing can be put in order at the
+    /// end.
     is_lost: bool,
 }
 

@@ -38,7 +38,8 @@ pub enum MapMoment {
     Time(f64),
     /// At this virtual time in seconds, which no run in cycles has.
     Seconds(f64),
-    /// When the first strategy has granted this number of jobs; the same time for the others.
+    /// When the first strategy has granted this number of jobs. All strategies are shown at this
+    /// time.
     Jobs(u64),
 }
 
@@ -115,7 +116,7 @@ impl fmt::Display for Plot {
 }
 
 impl Plot {
-    /// The kind of picture, which its file is called after.
+    /// The kind of picture, after which its file is named.
     pub const fn kind(self) -> &'static str {
         match self {
             Plot::Map(_) => "map",

@@ -68,7 +68,7 @@ pub(crate) fn run() -> Failure {
     ))
 }
 
-/// Returns only if it cannot be started.
+/// `exec` returns only if Python cannot be started.
 #[cfg(unix)]
 fn replaced_by(python: &mut Command) -> io::Error {
     std::os::unix::process::CommandExt::exec(python)

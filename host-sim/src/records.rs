@@ -43,10 +43,10 @@ pub(crate) struct JobsFile<'e> {
 /// The runs that have ended.
 #[derive(Default)]
 struct Parts {
-    /// All of them behind each other.
+    /// The parts of all runs, one after another.
     file: Option<File>,
     bytes: u64,
-    /// By the place of the strategy and replication.
+    /// The part of each run, by the place of the strategy and by replication.
     of_runs: BTreeMap<(usize, u32), io::Result<Part>>,
 }
 

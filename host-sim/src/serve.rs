@@ -254,8 +254,8 @@ fn unusable(journal: &Path, reason: NoJournal) -> String {
     )
 }
 
-/// Says on standard error where the state comes from, and what the options ask for in vain; an
-/// error if the state stays unread.
+/// Says on standard error where the state comes from, and which options have no effect. An error if
+/// the state cannot be read.
 fn say_origin(
     journal: &Path,
     origin: Origin,

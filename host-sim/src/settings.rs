@@ -107,8 +107,8 @@ pub(crate) struct Given<T> {
 }
 
 impl<T> Given<T> {
-    /// The same; this command is about this setting, which has this value unless it is given on the
-    /// command line or in a file.
+    /// The same settings, with a default of this command: `key` has this value unless it is given
+    /// on the command line or in a file.
     pub(crate) fn about(mut self, command: &'static str, key: &str, value: &str) -> Self {
         let is_given = self.entries.iter().any(|entry| entry.setting.key == key);
         if let (false, Some(setting)) = (is_given, Setting::of(key)) {
@@ -126,8 +126,8 @@ impl<T> Given<T> {
         self.entries.first().map(|entry| entry.setting.key)
     }
 
-    /// The options that give another command these settings, those that it takes; `over` replaces
-    /// and adds some.
+    /// The options that give another command these settings, as far as it takes them. The settings
+    /// in `over` replace or add to them.
     pub(crate) fn words<O: Takes>(&self, over: &[(&str, String)]) -> Vec<String> {
         let is_over = |key: &str| over.iter().any(|(over, _)| *over == key);
         let kept = self.entries.iter().filter(|entry| {
@@ -266,7 +266,7 @@ impl<T: Takes> Args for Given<T> {
 impl<T: Takes> FromArgMatches for Given<T> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let entry = |setting: &'static Setting| {
-            // Another option of the command may have its name.
+            // If the command does not take the setting, the option of this name is another one.
             T::take(option(setting))?;
             let is_given = matches.value_source(setting.key) == Some(ValueSource::CommandLine);
             let given = matches.get_raw(setting.key).filter(|_| is_given)?;

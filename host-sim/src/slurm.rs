@@ -180,7 +180,7 @@ exit "$code"
 
 /// An option as a line of a script has it: Slurm splits it at blanks that are not quoted.
 fn directive(option: &str) -> Result<String, String> {
-    // A blank ends a word, and this sign what is read of a line.
+    // A blank ends a word. Slurm does not read a line beyond a `#`.
     let needs_quotes = |text: &str| text.contains([' ', '\t', '#']);
     let is_one_line = option.starts_with('-') && !option.contains('\n');
     let has_quotes = option.contains(['"', '\\', '\'']);

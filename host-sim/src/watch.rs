@@ -369,7 +369,7 @@ fn show(
         }
         let mut terminal = open()?;
         let ended = follow(&mut terminal, source, look);
-        // The cursor is shown when it is dropped.
+        // Dropping the terminal shows the cursor again.
         drop(terminal);
         ratatui::restore();
         return ended;
@@ -442,7 +442,7 @@ fn follow(
                 return Err(Failure::Incomplete(failure::interrupted()));
             }
             let left = due.saturating_duration_since(Instant::now());
-            // Short, so that a signal is seen.
+            // The wait is short, so that a signal is noticed.
             if !event::poll(left.min(FRAME_EVERY))? {
                 if left.is_zero() {
                     break;

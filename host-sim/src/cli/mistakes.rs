@@ -49,8 +49,7 @@ pub(super) fn tip(error: &clap::Error) -> Option<String> {
     (!takers.is_empty()).then(|| format!("{option} is an option of {}", any_of(takers)))
 }
 
-/// What is said of values of an option that are not separated as they should be: by blanks, or by
-/// commas where the command takes one.
+/// A hint about the values of an option that are separated by blanks, or by commas and blanks.
 fn commas(error: &clap::Error, argument: &str) -> Option<String> {
     let words: Vec<_> = std::env::args().skip(1).collect();
     let (key, values) = match error.kind() {
@@ -75,7 +74,7 @@ fn commas(error: &clap::Error, argument: &str) -> Option<String> {
                     .collect::<Vec<_>>(),
             )
         }
-        // What `ff, fsl` begins with.
+        // For `ff, fsl` the value is `ff,`: it ends at the blank.
         ErrorKind::ValueValidation => {
             let key = argument.strip_prefix("--")?.split(' ').next()?;
             let ContextValue::String(value) = error.get(ContextKind::InvalidValue)? else {

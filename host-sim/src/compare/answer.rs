@@ -68,10 +68,10 @@ struct Waiting<'r> {
 /// The difference between the two means.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Difference {
-    /// Their intervals have no value in common, or it is the same log for both.
+    /// The intervals of the means have no value in common, or both means are of the same log.
     Clear,
     Overlap,
-    /// One replication has no interval.
+    /// The means have no intervals, since there is one replication.
     Unknown,
 }
 
@@ -87,7 +87,7 @@ impl Pair<'_> {
     }
 }
 
-/// As many digits as a reader keeps in mind.
+/// A number with as few digits as a reader keeps in mind.
 fn rough(value: f64) -> String {
     match value {
         10.0.. => format!("{value:.0}"),
@@ -105,12 +105,14 @@ struct Answer<'a> {
 }
 
 impl<'a> Answer<'a> {
-    /// Whether strategies are compared, at the first values of the other axes; otherwise these are.
+    /// Whether strategies are compared, at the first values of the other axes. If there is one
+    /// strategy, the values of the other axes are compared.
     fn is_of_strategies(&self) -> bool {
         self.study.any().strategies.len() > 1
     }
 
-    /// Whether only strategies count that give a job one block: others have no such choice to make.
+    /// Whether only strategies that give a job one block are compared. This is so if there are
+    /// several of them.
     fn is_of_blocks(&self) -> bool {
         let strategies = self.study.any().strategies.iter();
         let blocks = strategies.filter(|kind| kind.holds().is_contiguous());
@@ -140,8 +142,8 @@ impl<'a> Answer<'a> {
         rows.into_iter().map(|(_, row)| row).collect()
     }
 
-    /// The pair of the row in which the most means can be compared; if there are several rows, the
-    /// last.
+    /// The shortest and the longest mean of the row in which the most means can be compared. If
+    /// several rows have as many, the last of them counts.
     fn pair(&self) -> Option<Pair<'a>> {
         let waiting = |(point, result): Candidate<'a>| {
             let estimate = result.metrics[Metric::WaitingDelay].filter(|_| is_comparable(result));

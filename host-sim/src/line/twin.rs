@@ -87,7 +87,7 @@ impl Twinned<'_, '_> {
         ))
     }
 
-    /// Whether there is no such job any more, so that an event about it may be missing.
+    /// Whether the job is no longer there, so that an event about it may be missing.
     fn is_gone(&mut self, job: JobId) -> Result<bool, BackendError> {
         let answer = self.twin.query(&Query::Job { job })?;
         Ok(answer == Err(Error::UnknownJob))

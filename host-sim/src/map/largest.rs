@@ -62,9 +62,10 @@ struct Search {
 }
 
 impl Search {
-    /// Tries all extents of the dimensions up to `dimension`. `starts` has for each node whether
-    /// the block of the extents so far, with 1 for the others, is free from there on; it has `area`
-    /// processors. `stride` is the number of nodes in all lower dimensions together.
+    /// Tries all extents of the dimensions up to `dimension`. `starts` says for each node whether
+    /// the block that starts there is free; the block has the extents chosen so far, 1 in the other
+    /// dimensions, and `area` processors in all. `stride` is the number of nodes in all lower
+    /// dimensions together.
     fn extend(&mut self, dimension: usize, stride: usize, starts: &[bool], area: usize) {
         let side = usize::from(self.machine.side(dimension));
         let runs = runs(starts, side, stride, self.machine.wraps(dimension));
@@ -98,7 +99,8 @@ impl Search {
     }
 }
 
-/// For each node how many in a row hold from there on, `stride` apart along a dimension.
+/// For each node, the length of the run of nodes that hold and that begins there. The nodes of a
+/// run are `stride` apart along a dimension.
 fn runs(holds: &[bool], side: usize, stride: usize, wraps: bool) -> Vec<usize> {
     let mut runs = vec![0; holds.len()];
     for first in (0..holds.len()).filter(|node| (node / stride).is_multiple_of(side)) {

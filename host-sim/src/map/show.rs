@@ -22,12 +22,12 @@ impl PictureFile {
         }
     }
 
-    /// Draws into it what was measured.
+    /// Draws the picture into the file.
     pub(crate) fn draw(&self, picture: &Picture) -> Result<(), Failure> {
         Ok(self.write(&plot::svg(picture)?.to_string())?)
     }
 
-    /// The line about it below the results.
+    /// The line about the file below the results.
     pub(crate) fn line(&self, kind: &str) -> String {
         format!("{kind}: {}", self.0.display())
     }
@@ -41,7 +41,7 @@ fn failed(path: &Path, error: &io::Error) -> String {
     format!("{}: cannot write the picture: {error}", path.display())
 }
 
-/// The error where no messages are sent.
+/// The error about a picture of links if no job sends messages.
 pub(crate) const NO_LINKS: &str =
     "--draw links requires jobs that send messages (expected --pattern)";
 

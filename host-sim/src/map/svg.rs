@@ -58,7 +58,7 @@ pub trait Content: Sized {
     /// What the picture is about.
     const TITLE: &'static str;
 
-    /// How the maps are read, in a line.
+    /// A line that says how to read the maps.
     fn legend(maps: &[Self]) -> String;
 
     /// The scale of the colours, if they stand for numbers.

@@ -62,7 +62,7 @@ impl Slot {
     }
 }
 
-/// Light, so that the marker and the interval on it are seen.
+/// The bar is light, so that the marker and the interval on it can be seen.
 fn draw_bar(area: &Area<'_>, corners: [(i32, i32); 2], look: &Look) -> Drawn {
     // White first, so that the grid does not run through it.
     area.draw(&Rectangle::new(corners, WHITE.filled()))?;

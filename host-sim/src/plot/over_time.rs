@@ -82,7 +82,8 @@ pub fn timeline(histories: &[History], subtitle: &str) -> Result<String, String>
             let percent = |count: f64| 100.0 * count / nodes;
             let span = end as f64 / POINTS as f64;
             let area = |low: &dyn Fn(&Means) -> f64, high: &dyn Fn(&Means) -> f64| {
-                // The outline goes there and back, with each mean along its whole span.
+                // The outline runs to the end along the upper values, and back along the lower
+                // ones. Each mean lasts for its whole span.
                 let there = means.iter().enumerate().flat_map(|(at, means)| {
                     [at, at + 1].map(|edge| (edge as f64 * span, high(means)))
                 });

@@ -336,8 +336,8 @@ const fn class(verdict: Verdict) -> &'static str {
     }
 }
 
-/// The numbers of a panel: a row a place, a column a curve. Below it, where the paper has fewer
-/// replications, the same over the first of them.
+/// The numbers of a panel, with a row for each place and a column for each curve. If the paper has
+/// fewer replications, a second table below has the numbers over the first `first` replications.
 fn panel_table(panel: &Panel, first: Option<usize>, measurements: &Measurements) -> Markup {
     let rows = panel.places.len();
     let caption = format!("{}: {}, {}", panel.heading, panel.label(), panel.parameters);

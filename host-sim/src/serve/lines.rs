@@ -49,7 +49,7 @@ enum Happening {
     },
     Frame {
         connection: usize,
-        /// Who has sent it, if it is whole.
+        /// The client that sent the frame, if the frame is whole.
         client: Option<u32>,
         bytes: Vec<u8>,
     },
@@ -61,7 +61,7 @@ enum Happening {
 /// A connection, as the server knows it.
 struct Connection {
     number: usize,
-    /// Who has sent a frame over it last.
+    /// The client that sent the latest frame over this connection.
     client: Option<u32>,
     outbox: SyncSender<Vec<u8>>,
 }
@@ -70,8 +70,8 @@ struct Connection {
 #[derive(Clone)]
 pub(super) struct Opener {
     inbox: SyncSender<Happening>,
-    /// Frames that were sent to the inbox and not taken; below 0 while one that was taken is not
-    /// counted yet.
+    /// The number of frames in the inbox. It is below 0 while a frame is taken that its sender has
+    /// not counted yet.
     waiting: Arc<AtomicIsize>,
     open: Arc<AtomicUsize>,
     latest: Arc<AtomicUsize>,
@@ -137,7 +137,7 @@ impl<S: FnMut() -> io::Result<()>> Lines<S> {
         }
     }
 
-    /// Lets frames and replies wait, or not any more.
+    /// Makes frames and replies wait, or lets them pass again.
     pub(super) fn hold(&mut self, is_held: bool) {
         self.0.get_mut().is_held = is_held;
     }
@@ -147,7 +147,7 @@ impl<S: FnMut() -> io::Result<()>> Lines<S> {
         self.0.get_mut().acknowledge();
     }
 
-    /// Why the disk does not have what it should. Nothing is sent any more.
+    /// The error of the disk, if a sync has failed. After such an error nothing is sent.
     pub(super) fn take_failure(&mut self) -> Option<io::Error> {
         self.0.get_mut().failure.take()
     }
@@ -359,7 +359,8 @@ impl Opener {
             loop {
                 match accept() {
                     Ok(stream) => self.open(stream),
-                    // Such as too many open files: others may close.
+                    // An error such as too many open files. It may end when other connections
+                    // close.
                     Err(_) => thread::sleep(Duration::from_millis(10)),
                 }
             }
@@ -402,7 +403,7 @@ impl Opener {
         thread::Builder::new().stack_size(STACK).spawn(move || {
             while let Ok(reply) = replies.recv() {
                 if written.write_all(&reply).is_err() {
-                    // The thread that reads ends, too.
+                    // Closing the stream ends the thread that reads, too.
                     written.close();
                     return;
                 }
@@ -414,7 +415,8 @@ impl Opener {
         };
         send(Happening::Opened { connection, outbox })?;
         let mut decoder = Box::new(Decoder::<CLIENT_CONTENT_MAX>::new());
-        // As much as a frame may have; of one that is longer only the end is left, which is none.
+        // The room for the longest frame. Of a longer frame only the end is kept, which is not a
+        // valid frame.
         let mut frame = Vec::with_capacity(CLIENT_FRAME_MAX);
         let mut bytes = [0; 512];
         loop {
@@ -438,7 +440,7 @@ impl Opener {
                         client,
                         bytes,
                     })?;
-                    // Not before: the server would look for it in vain.
+                    // The frame is counted only now: earlier, the server would look for it in vain.
                     self.waiting.fetch_add(1, Ordering::Relaxed);
                 }
                 frame.clear();

@@ -81,7 +81,7 @@ mod tests {
         let given = scenario::Study::of_text(text, Path::new("s.toml"), Foreign::default());
         let study = Study::new(given.unwrap(), &|_| Ok(())).unwrap();
         let frame = Frame::new(&study);
-        // By scheduler, then by load: which of the two cells have a number.
+        // For each scheduler and then each load, whether each of the two cells has a number.
         let filled = |text: &str| {
             let rows = text.lines().filter(|line| line.starts_with("0."));
             let row = |line: &str| {

@@ -337,7 +337,7 @@ impl Study {
 
     fn drawn(&self, result: &StrategyResult, metric: Metric, size: f64) -> Option<plot::Measured> {
         let drawn = measured_in(result, metric, size)?;
-        // With jobs that always wait there is nothing else.
+        // With jobs that always wait every system is saturated, so this is not marked.
         let saturated = drawn.saturated && self.any().backlog.is_none();
         Some(plot::Measured { saturated, ..drawn })
     }

@@ -195,7 +195,7 @@ fn unsealed(bytes: &[u8]) -> Option<Vec<u8>> {
     let bytes = bytes.strip_suffix(END.as_bytes())?;
     let (bytes, sum) = bytes.split_at_checked(bytes.len().checked_sub(16)?)?;
     let content = bytes.strip_suffix(BEFORE_SUM.as_bytes())?;
-    // As text: one sum has one form.
+    // The sums are compared as texts, since a sum has only one text form.
     let is_whole = hash(CRC.checksum(content)).as_bytes() == sum;
     is_whole.then(|| [content, b"}"].concat())
 }

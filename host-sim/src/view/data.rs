@@ -59,7 +59,7 @@ struct Run {
     preempted: Vec<(usize, u32)>,
     /// Processors held beyond the request.
     beyond: Vec<u32>,
-    /// Places in the list of kinds of slices.
+    /// For each stretch, the place of its slice's kind in the list of kinds.
     slice: Vec<Option<usize>>,
     /// A folded slice has an entry: the number of its stretch, and its processors along the folded
     /// side by rank. A processor is its row times the columns of the picture, plus its column.
@@ -264,7 +264,7 @@ fn kind(grid: &Grid, slice: &Slice) -> Value {
     })
 }
 
-/// For what the jobs of a run waited.
+/// What the jobs of a run waited for.
 fn reasons(history: &History) -> Value {
     let jobs = history.jobs.iter().enumerate();
     let spans = jobs.map(|(place, job)| {
@@ -301,7 +301,7 @@ fn run(history: &History, result: &StrategyResult, slices: &Slices, end: u64) ->
         "used": curve(|means| means.used),
         "fragmented": curve(|means| means.fragmented),
         "waiting": curve(|means| means.waiting),
-        // Null where it is not measured.
+        // Null if the largest slice is not measured.
         "largest": largest,
         "down": failures.map(|_| curve(|means| means.down)),
     })

@@ -70,7 +70,8 @@ impl Map {
         Ok(())
     }
 
-    /// The jobs' numbers, in every part of a block that has room for it, of a cube in one.
+    /// Draws the number of each job in every part of its blocks that has room for it. If the
+    /// machine has cubes, a job has at most one number in each cube.
     fn numbers(&self, area: &Area<'_>, place: &Place, colours: &[usize]) -> Drawn {
         const SIZES: [f64; 2] = [12.5, 9.0];
         let cubes = match self.snapshot.plan.cube {

@@ -63,7 +63,8 @@ impl Content for LinkMap {
         let Some(LinkMap { machine, .. }) = maps.first() else {
             return String::new();
         };
-        // In the order of the bars along an axis, those without links left out.
+        // The dimensions in the order of their bars along an axis, without those that have no
+        // links.
         let names = |axis: usize, then: &str| {
             let dimensions = (axis..machine.dimensions()).step_by(2);
             let dimensions = dimensions.filter(|&dimension| machine.side(dimension) > 1);

@@ -75,8 +75,8 @@ impl Parts<'_> {
         }
     }
 
-    /// The column and row beyond the border of a plane: of the plane next to it where cubes are
-    /// drawn, else of the other end of the plane if the machine wraps around.
+    /// The column and row beyond the border of a plane. If cubes are drawn, they belong to the
+    /// plane next to it; else, if the machine wraps around, to the other end of the same plane.
     fn beyond(&self, plane: &Rect, side: Side, (x, y): (usize, usize)) -> Option<(usize, usize)> {
         let Side { dimension, is_high } = side;
         if self.layout.plan.cube.is_some() {

@@ -28,7 +28,8 @@ pub(super) struct Measure {
 pub(super) enum MapLine {
     Row(Row),
     Gap,
-    /// Numbers of planes or cubes, as wide as the map, and what they are if that is not with them.
+    /// The numbers of planes or cubes, as wide as the map. `name` says what is numbered, if the
+    /// numbers themselves do not say it.
     Headings {
         name: String,
         text: String,
@@ -156,8 +157,8 @@ impl Measure {
         lines
     }
 
-    /// The numbers above each row of planes or cubes, from below: the row where what has them ends,
-    /// and the line. None if they do not fit.
+    /// The lines of numbers above each row of planes or cubes, from below. Each line comes with the
+    /// row at which its planes or cubes end. Empty if the numbers do not fit.
     fn headings(&self) -> Vec<(usize, MapLine)> {
         let columns = self.columns();
         let begin = |x: usize| {
@@ -249,8 +250,9 @@ impl Measure {
         lines.collect()
     }
 
-    /// The characters at which a coordinate in this dimension begins, with the coordinates: as many
-    /// as there is room for, one in a power of two; `None` if that is not one besides 0.
+    /// The coordinates of this dimension that are shown, each with the character at which it
+    /// begins. If there is no room for all of them, one in a power of two is shown. `None` if there
+    /// is room for coordinate 0 only.
     fn digits(
         &self,
         columns: &[Option<Range<usize>>],
@@ -266,7 +268,8 @@ impl Measure {
                 begin.is_multiple_of(each).then_some((at, digit))
             })
             .collect();
-        // With several columns in a character some digits may have none of their own.
+        // If a character stands for several columns, some digits may have no character of their
+        // own.
         let whole = begins.len() == self.layout.across.len() / each;
         // Single figures may stand beside each other.
         let room = if width == 1 { 1 } else { width + 1 };
@@ -309,7 +312,8 @@ fn row_number(layout: &Layout, y: usize) -> String {
     address.join(between)
 }
 
-/// Fields of up to `scale` processors along an axis, within stretches, `None` for gaps.
+/// Fields of up to `scale` processors along an axis. A field does not go over a gap; a gap is
+/// `None`.
 fn fields(axis: &Axis, scale: usize) -> Vec<Option<Range<usize>>> {
     let mut fields = Vec::new();
     let mut gaps = 0;
