@@ -135,8 +135,8 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
 
     /// [`Supposition::fits`] for a request whose demand is known.
     pub(crate) fn fits_demand(&mut self, request: &Request, demand: u32) -> bool {
-        // If there is no room for the blocks now, there may be when the jobs have ended that gave
-        // them back here.
+        // If the pool has no room for the blocks now, it may have room when the jobs have ended
+        // whose blocks were given back here.
         let answer = self.answer(request, demand);
         matches!(answer, Ok(()) | Err(Refusal::TableFull))
     }
@@ -203,7 +203,7 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
         request: &Request,
         purpose: Purpose<'_, '_>,
     ) -> Result<Chain, Refusal> {
-        // The bitmap was made, and the search may be one that has no pauses.
+        // Making the bitmap took time, and the search that follows may have no pauses.
         self.poll();
         let blocks = if request.is_gang() {
             self.gang(request, purpose, false)

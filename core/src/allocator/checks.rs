@@ -101,7 +101,7 @@ impl<'m, S: ServedStrategy> Allocator<'m, S> {
         Ok(self.hand_out(chain))
     }
 
-    /// Lets a proposal pass for a request that waits, where these jobs hold blocks. One of a
+    /// Lets a proposal for a waiting request pass, where these jobs hold blocks. The proposal of a
     /// strategy of your own is checked: if it is not legal, it is refused as `Fragmented`, and the
     /// reason is kept.
     #[inline(always)]
@@ -119,7 +119,7 @@ impl<'m, S: ServedStrategy> Allocator<'m, S> {
         self.let_pass(blocks, checked)
     }
 
-    /// Lets a proposal pass that was checked with this result.
+    /// Lets a proposal pass, or refuses it, by the result of its check.
     pub(super) fn let_pass(
         &mut self,
         blocks: Chain,

@@ -1,5 +1,6 @@
-//! By how many bytes a checkpoint may grow. A caller with little room for checkpoints learns this
-//! before a change takes effect, so that the state can be saved at any later time.
+//! The number of bytes by which a checkpoint may grow. A caller with little room for checkpoints
+//! learns this number before a change takes effect, so that the state can be saved at any later
+//! time.
 
 #[cfg(doc)]
 use super::Commit;
@@ -227,7 +228,7 @@ fn lease_len(job: JobId) -> usize {
     }
 }
 
-/// By how many bytes the number may become longer.
+/// The number of bytes by which the number may become longer.
 const fn spare(most: u64, now: u64) -> usize {
     bytes_of(most).saturating_sub(bytes_of(now))
 }

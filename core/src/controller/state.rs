@@ -273,7 +273,7 @@ struct Open {
     purpose: Purpose,
 }
 
-/// What the blocks of a job are for.
+/// The purpose of the blocks of a job.
 #[derive(Clone, Copy, Debug)]
 enum Purpose {
     /// The job holds the blocks.

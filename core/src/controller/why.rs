@@ -88,7 +88,7 @@ struct Waiting<'a, 'm, S> {
 }
 
 impl<S: Strategy> Waits for Waiting<'_, '_, S> {
-    /// Such a request would have been refused.
+    /// A waiting job has a demand: a request without one would have been refused.
     fn never(&mut self) -> Option<Refusal> {
         None
     }

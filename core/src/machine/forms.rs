@@ -77,7 +77,7 @@ struct Key {
     longest: u16,
     sum: u32,
     sides: Extents,
-    /// Which extent of the request is folded, counted from 1; 0 for none.
+    /// The number of the extent of the request that is folded, counted from 1; 0 if none is folded.
     folded: usize,
 }
 
@@ -245,7 +245,7 @@ pub(crate) fn demanded_rings(request: &Request, shape: Shape) -> u8 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Trial {
     pub(crate) sides: Extents,
-    /// Which extent of the request is folded.
+    /// The index of the extent of the request that is folded.
     pub(crate) folded: Option<usize>,
 }
 
@@ -351,7 +351,7 @@ impl Trials<'_> {
             Some(order) if !begins_as_named || order != named => following(order),
             _ => Some(first),
         };
-        // The orders after the named one ascend, and leave out the named one.
+        // The orders after the named order ascend, and leave out the named order.
         let is_again = begins_as_named && self.order.is_some() && next == Some(named);
         self.order = if is_again { following(named) } else { next };
         self.order.is_some()

@@ -8,18 +8,18 @@ pub enum SliceRule {
     Anywhere,
     /// The strategy's jobs hold connected processors. The search for them begins with the shape.
     Connected,
-    /// In several blocks.
+    /// The strategy's jobs hold several blocks.
     InBlocks,
-    /// As a box.
+    /// The shape is laid as a box.
     Box {
         /// Whether the extents may lie along other dimensions than those for which they are named.
         turns: bool,
         /// Whether the box keeps the sides of the request, so that a demand for rings makes sense.
         rings: bool,
     },
-    /// As a box, or folded.
+    /// The shape is laid as a box, or folded.
     Folded,
-    /// In cubes that optical switches join.
+    /// The shape is laid in cubes that optical switches join.
     InCubes {
         /// Whether the shape may be folded.
         fold: bool,

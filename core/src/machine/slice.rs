@@ -39,7 +39,7 @@ pub struct Slice {
     /// number.
     shape: Shape,
     sides: Extents,
-    /// Which extent of the shape is folded.
+    /// The index of the extent of the shape that is folded.
     folded: Option<usize>,
     /// The dimension along which each other extent lies.
     along: [u8; DESCRIBED_MAX],
@@ -169,7 +169,7 @@ impl Slice {
         self.shape
     }
 
-    /// Which extent of the shape is folded, counted from 0.
+    /// The index of the extent of the shape that is folded, counted from 0.
     pub const fn folded(&self) -> Option<usize> {
         self.folded
     }

@@ -44,7 +44,7 @@ macro_rules! modules {
 
 table!(modules);
 
-/// What starts a pass.
+/// The event that starts a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trigger {
     /// This job has just joined the queue: at the end, or before the jobs that its priority

@@ -36,8 +36,8 @@ use crate::word::{Column, WORD_BITS, Word, ones, words_for};
 /// A step to twice the size takes the AND of each pair of rows, then of each pair of bits.
 #[derive(Debug)]
 pub(crate) struct Aligned<'s> {
-    /// A row of bits, as long as one of the occupancy, for each row of rectangles. Invariant: set
-    /// where a free rectangle begins.
+    /// For each row of rectangles a row of bits, as long as a row of the occupancy. Invariant: a
+    /// bit is set where a free rectangle begins.
     bases: &'s mut [Word],
     stride: usize,
     /// How many rows of `bases` are in use.
@@ -47,8 +47,8 @@ pub(crate) struct Aligned<'s> {
 }
 
 impl<'s> Aligned<'s> {
-    /// The rectangles of these sides, which are powers of two, from busy bits in rows of `stride`
-    /// words with busy padding. `bases` has as many words.
+    /// The free rectangles of these sides, which are powers of two. `busy` has rows of `stride`
+    /// words, whose padding is busy, and `bases` has as many words.
     ///
     /// # Time complexity
     ///
@@ -63,7 +63,8 @@ impl<'s> Aligned<'s> {
         let bands = busy.chunks_exact(stride * height);
         let rows = bands.len();
         if stride == 2 {
-            // Both words of a row are read at once: the largest meshes of boards have two in a row.
+            // Both words of a row are read at once, as the largest meshes of boards have rows of
+            // two words.
             let bands = busy.as_chunks().0.chunks_exact(height);
             for (band, row) in bands.zip(bases.as_chunks_mut().0) {
                 let (mut low, mut high) = (0, 0);
@@ -123,7 +124,7 @@ impl<'s> Aligned<'s> {
     /// Goes on to the rectangles of which both sides are twice as long.
     pub(crate) fn double(&mut self) {
         self.rows /= 2;
-        // In place, lowest row first: a row is written when it has been read.
+        // The rows are replaced in place, the lowest first: each row is read before it is written.
         let bases = Cell::from_mut(&mut *self.bases).as_slice_of_cells();
         let pairs = bases.chunks_exact(2 * self.stride).take(self.rows);
         for (row, pair) in bases.chunks_exact(self.stride).zip(pairs) {
@@ -147,10 +148,10 @@ impl<'s> Aligned<'s> {
         bases.iter().all(|&bases| bases == 0)
     }
 
-    /// Whether there is a free rectangle in a submesh that consists of rectangles of these sides.
-    /// The submesh's own sides are powers of two and its base is a multiple of them, so it has
-    /// whole words of rows or a part of one word.
-    // A call takes as long as most looks.
+    /// Whether there is a free rectangle in a submesh that consists of rectangles of the present
+    /// sides. The sides of the submesh are powers of two, and its base is a multiple of them. So
+    /// each of its rows is some whole words or a part of one word.
+    // Inlined, since a call takes as long as most looks.
     #[inline(always)]
     pub(crate) fn is_any_in(&self, submesh: Submesh) -> bool {
         let Submesh { base, sides } = submesh;
@@ -211,8 +212,8 @@ impl<'s> Aligned<'s> {
         }
     }
 
-    /// The bases in a word of a row of the squares that do not lie in a free square of twice the
-    /// side: the bases of four free quarters are removed.
+    /// A word of a row of `bases` with only those squares that do not lie in a free square of twice
+    /// the side. The bases of four free quarters of a larger square are removed.
     ///
     /// ```text
     ///   row 1             1 1 1 1
@@ -242,7 +243,8 @@ impl<'s> Aligned<'s> {
     }
 }
 
-/// The multiples of a power of two, at most the bits of a word.
+/// A word in which the bits at multiples of `of` are set. `of` is a power of two, at most the bits
+/// of a word.
 fn multiples(of: u32) -> Word {
     Word::MAX / ones(of)
 }

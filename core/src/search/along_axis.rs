@@ -50,8 +50,8 @@ pub(super) fn reduce(axis: Axis, extent: u16, bases: &mut [Word], spare: &mut [W
     }
 }
 
-/// `into = from & from'`, where `from'` has for each node the one `by` steps further along the
-/// axis, which wraps.
+/// `into = from & from'`, where `from'` has for each node the bit of the node `by` steps further
+/// along the axis, which wraps.
 fn and_turned(axis: Axis, by: u32, from: &[Word], into: &mut [Word]) {
     let Axis { side, stride, .. } = axis;
     let (ahead, behind) = (by * stride, (side - by) * stride);
@@ -91,7 +91,8 @@ fn and_turned(axis: Axis, by: u32, from: &[Word], into: &mut [Word]) {
         let following = join(word(Some(low)), word(Some(high)), ahead_bits);
         let high = at.checked_sub(behind_words);
         let low = high.and_then(|high| high.checked_sub(1));
-        // A shift up by some bits is one down by the others.
+        // A shift up by some bits of a word is a shift down by the remaining bits, one word
+        // further.
         let wrapped = match behind_bits {
             0 => word(high),
             bits => join(word(low), word(high), WORD_BITS - bits),

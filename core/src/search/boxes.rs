@@ -126,7 +126,7 @@ pub(super) fn starts<'s>(
     draft: &Draft<'_, '_>,
 ) -> Result<&'s mut [Word], NoneLeft> {
     let layout = occupancy.layout();
-    // There are many shapes, of which most may be too long for a side.
+    // A request may have many shapes, most of them too long for a side, so each of them polls.
     draft.poll();
     check_sides(layout, extents.iter().copied().enumerate())?;
     let (bases, spare) = free_nodes(occupancy, scratch);
@@ -152,8 +152,8 @@ pub(super) fn check_sides(
     }
 }
 
-/// The free nodes in the first half of the scratch words, and as much of the second half. On a
-/// two-dimensional mesh these are [`free_nodes_of_plane`].
+/// The free nodes, in the first half of the scratch words, and as many words of the second half. On
+/// a two-dimensional mesh these are [`free_nodes_of_plane`].
 #[inline]
 pub(super) fn free_nodes<'s>(
     occupancy: &Occupancy<'_>,
@@ -207,7 +207,7 @@ fn pack_rows(occupancy: &Occupancy<'_>, bases: &mut [Word]) {
     }
 }
 
-/// The search has no node left.
+/// No node is left in the search.
 pub(super) struct Nothing;
 
 /// Leaves the nodes that begin a run of `extent` set nodes along a dimension; `extent` is at most

@@ -13,8 +13,8 @@ pub(crate) struct BusySides<'a> {
 }
 
 impl<'a> BusySides<'a> {
-    /// For nodes, which touch the busy nodes around them: set bits in rows of `stride` words. Nodes
-    /// at a border touch the border, too.
+    /// The bitmap for single nodes. A node touches the busy nodes around it, whose bits are set in
+    /// rows of `stride` words. A node at the border of the mesh touches the border, too.
     pub(crate) fn with_busy(busy: &'a [Word], stride: usize) -> Self {
         BusySides {
             bits: busy,
@@ -23,8 +23,8 @@ impl<'a> BusySides<'a> {
         }
     }
 
-    /// For places. A place touches something at each side at which no other free place is next to
-    /// it, since nothing is busy between two neighbour places.
+    /// The bitmap for places. A place touches something at each side at which no other free place
+    /// is next to it, since nothing is busy between two neighbouring places.
     pub(crate) fn of_places(places: &'a [Word], stride: usize) -> Self {
         BusySides {
             bits: places,
@@ -33,8 +33,8 @@ impl<'a> BusySides<'a> {
         }
     }
 
-    /// Which bits of a word touch something at the left, at the right, below and above.
-    // A call would take half as much time as the work itself.
+    /// The bits of a word that touch something at the left, at the right, below and above.
+    // Inlined, since a call would take half as much time as the work itself.
     #[inline(always)]
     pub(crate) fn sides(&self, at: usize) -> [Word; 4] {
         let BusySides { bits, stride, flip } = *self;
@@ -76,17 +76,17 @@ impl<'a> BusySides<'a> {
         best
     }
 
-    /// The places of a word that may have a value within the bound.
+    /// The places of a word whose boundary value may reach the bound.
     #[inline]
     pub(crate) fn may_reach(&self, at: usize, bound: &Bound) -> Word {
         bound.may_reach(self.sides(at))
     }
 }
 
-/// Which sides have to touch something for a boundary value.
+/// The sides that have to touch something for a boundary value of at least some number.
 pub(crate) struct Bound {
-    /// For 0, 1 and 2 touching sides at the left and right: how many of the sides below and above
-    /// must touch something, too; more than 2 if no number is enough.
+    /// If 0, 1 or 2 of the left and right sides touch something: the number of sides below and
+    /// above that must touch something, too. The number is over 2 if even both are not enough.
     across: [u32; 3],
 }
 
@@ -102,8 +102,8 @@ impl Bound {
         }
     }
 
-    /// The places whose value may be within the bound. The masks say which places touch something
-    /// at the left, at the right, below and above.
+    /// The places whose value may reach the bound. The masks say which places touch something at
+    /// the left, at the right, below and above.
     #[inline]
     fn may_reach(&self, [left, right, below, above]: [Word; 4]) -> Word {
         let across = |count: u32| match count {

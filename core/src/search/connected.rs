@@ -55,7 +55,7 @@ pub(crate) fn visit(
     let seed = Span::new(node.x.into(), 1);
     let mut at = usize::from(node.y) * stride + seed.first;
     flood.seed(at, seed.mask(seed.first));
-    // Behind the last word with seeds.
+    // The word after the last word with seeds.
     let mut end = at + 1;
     let mut processors = 0;
     while at < end {
@@ -69,7 +69,7 @@ pub(crate) fn visit(
         if processors >= enough {
             break;
         }
-        // Seeds above and below, and in the words at both sides.
+        // The neighbours above and below become seeds, and those in the words at both sides.
         if flood.seed(at + stride, runs) {
             end = end.max(at + stride + 1);
         }
@@ -280,8 +280,9 @@ impl Growth<'_, '_> {
     }
 }
 
-/// The lowest ones of a word, at most `missing` of them; subtracts their number.
-// One by one, as there are few in a word.
+/// The lowest set bits of a word, at most `missing` of them. Their number is subtracted from
+/// `missing`.
+// The bits are taken one by one, as a word has few of them.
 fn take_ones(word: Word, missing: &mut u32) -> Word {
     let mut rest = word;
     while rest != 0 && *missing > 0 {

@@ -170,7 +170,8 @@ impl<'a> Lengths<'a> {
         found.map_or(0, |at| self.counts[at] as usize as i64)
     }
 
-    /// By how much the sum of squares of all counts grows if an interval is shortened.
+    /// The growth of the sum of squares of all counts if an interval of this length is shortened by
+    /// `by`.
     fn growth(&self, length: u32, by: u32) -> i64 {
         let longer = 1 - 2 * self.count(length);
         match length - by {
@@ -180,9 +181,9 @@ impl<'a> Lengths<'a> {
     }
 }
 
-/// The start of the processors that are taken on a line of `nodes` processors, for whose places
-/// `words` has a bit each, set if the processor is free. `scratch` has room for a bit for each, or
-/// for two words for each of [`lengths_max`], whichever is more.
+/// The start of the processors that are taken on a line of `nodes` processors. `words` has a bit
+/// for each place, set if the processor is free. `scratch` has room for these bits, or for two
+/// words for each of [`lengths_max`], whichever is more.
 fn start_of<I: Iterator<Item = Word>>(
     nodes: u32,
     wanted: u32,
@@ -206,19 +207,18 @@ fn start_of<I: Iterator<Item = Word>>(
     let mut sufficient = runs_of(free.iter().copied()).filter(|run| len(run) >= wanted);
     let found = match fit {
         CurveFit::FirstFit => sufficient.next(),
-        // If several are the least, the first counts.
+        // If several intervals are the shortest, `min_by_key` takes the first.
         CurveFit::BestFit => sufficient.min_by_key(len),
-        // The first of these has found no interval above; the second looks for none.
+        // `SumOfSquares` has found no interval above, and `SmallestRange` looks for none.
         CurveFit::SumOfSquares | CurveFit::SmallestRange => None,
     };
     let found = found.map(|run| run.start);
     found.or_else(|| least_span(wanted, free))
 }
 
-/// The start of the allocation with the least distance from its first to its last processor, the
-/// first of those, on the line whose free processors these are. The allocation begins where an
-/// interval begins: if it began within an interval, it would be no longer with the processor
-/// before.
+/// The start of the allocation with the least distance from its first to its last processor; ties:
+/// the first. `free` has the free processors of the line. The allocation begins where an interval
+/// begins: if it began within an interval, it would be no longer with the processor before.
 ///
 /// ```text
 ///   wanted 4     . # . . # # . . . #      `before`: free ones before the interval

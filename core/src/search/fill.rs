@@ -62,7 +62,7 @@ pub(crate) fn fill_columns(
         for at in words(word) {
             free.add(!copy.busy_rows()[at] & columns);
         }
-        // The columns that are taken whole.
+        // The number of columns that are taken whole.
         let mut whole = 0;
         while columns != 0 {
             let column = columns & columns.wrapping_neg();

@@ -273,7 +273,7 @@ impl<'a, 'm> HalvedMesh<'a, 'm> {
             } else {
                 [(left, left_free), (right, right_free)]
             };
-            // There is room for one of each level.
+            // There is room for one node of each level.
             let _ = waiting.push(second);
             next = Some(first);
         }

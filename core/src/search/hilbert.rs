@@ -189,7 +189,7 @@ mod tests {
         }
     }
 
-    /// The drawing.
+    /// Checks the drawing in the documentation of the module.
     #[test]
     fn places_outside_are_skipped() {
         let grid = Grid::mesh(&[3, 2]).unwrap();

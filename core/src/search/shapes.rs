@@ -6,7 +6,7 @@ use crate::machine::{Description, Layouts, SliceRule};
 use crate::mesh::Sides;
 use crate::request::Request;
 
-/// There is no free box: no node was left after this many of the dimensions.
+/// There is no free box: after the first `dimensions` dimensions no node was left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NoneLeft {
     pub(crate) dimensions: usize,
@@ -21,8 +21,8 @@ pub(crate) trait Pick {
     ///
     /// # Errors
     ///
-    /// There is no place. The part of the answer that does not depend on the later dimensions holds
-    /// for other shapes, too.
+    /// There is no place. The error also holds for each other shape that has the same sides along
+    /// the first [`NoneLeft::dimensions`] dimensions.
     fn in_grid(&mut self, sides: &[u16]) -> Result<Block, NoneLeft>;
 }
 
@@ -112,7 +112,7 @@ fn find_in_any_order(grid: &Grid, request: &Request, pick: &mut dyn Pick) -> Opt
         match tried {
             Ok(block) => return Some(block),
             Err(NoneLeft { dimensions }) => {
-                // The last of the assignments that begin in this way.
+                // Goes to the last of the assignments that begin in this way.
                 sort_descending(&mut sides[dimensions..]);
                 if !next_order(&mut sides) {
                     return None;
@@ -163,7 +163,7 @@ pub(crate) fn all_shapes(request: &Request, mesh: Sides) -> impl Iterator<Item =
     let area = if request.may_rotate() && requested.area() <= mesh.area() {
         requested.area()
     } else {
-        // No other shape.
+        // The range of divisors is empty, so there is no other shape.
         0
     };
     let longest = mesh.w.max(mesh.h);

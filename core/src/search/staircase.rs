@@ -22,7 +22,7 @@ use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::word::{Word, complement, runs};
 
-/// Which side grows from question to question.
+/// The side that grows from question to question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Growing {
     /// Along x.
@@ -31,16 +31,16 @@ pub(crate) enum Growing {
     Height,
 }
 
-/// Answers whether submeshes of many sides are free, while one of the sides grows. The free
-/// submeshes of a length are no longer across than those of a smaller length, so a length that was
-/// looked at before rules out most sides.
+/// Answers whether submeshes of many sides are free, while one of the sides grows. The extent
+/// across does not grow with the length. So a length that was looked at before rules out most
+/// sides.
 pub(crate) struct Staircase<'a, 's> {
     busy: &'a [Word],
     stride: usize,
     growing: Growing,
     /// The latest length that was looked at, 0 before the first.
     len: u16,
-    /// How long the free submeshes of that length are across, at most.
+    /// The greatest extent across of the free submeshes of that length.
     most: u16,
     /// The length of the runs of free processors whose first processors are set in `starts`; 0
     /// while `starts` has something else.
@@ -83,8 +83,8 @@ impl<'a, 's> Staircase<'a, 's> {
         across <= self.most && across <= self.most_across(len, draft)
     }
 
-    /// How long the free submeshes of this length are across, at most; 0 if there is none. The
-    /// length is at least that of the question before.
+    /// The greatest extent across of the free submeshes of this length; 0 if there is no such
+    /// submesh. The length is at least that of the question before.
     pub(crate) fn most_across(&mut self, len: u16, draft: &Draft<'_, '_>) -> u16 {
         if len > self.len {
             draft.poll();

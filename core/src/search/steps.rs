@@ -107,9 +107,9 @@ impl Steps {
         columns
     }
 
-    /// How far ahead of `start` a box may begin that has this much room along a dimension of length
-    /// `side`: the least and the greatest number of positions, around the ring if need be. `None`
-    /// if it begins nowhere.
+    /// The least and the greatest number of positions from `start` to where a box may begin, around
+    /// the ring if need be. The box may begin within `room` positions from `start`, along a
+    /// dimension of length `side`. `None` if it may begin nowhere.
     ///
     /// ```text
     ///   step 4, a ring of 12     0 1 2 3 4 5 6 7 8 9 a b

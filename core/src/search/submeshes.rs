@@ -139,9 +139,9 @@ fn any_free(
     }
 }
 
-/// Whether any maximal free submesh that meets these columns and rows is `wanted`; calls `wanted`
-/// for each, once, until it returns true, and `poll` in between. A row has `stride` words, at most
-/// `N`: with one word the compiler keeps rows in registers.
+/// Whether any maximal free submesh that meets these columns and rows is `wanted`. Calls `wanted`
+/// once for each such submesh, until the call returns true, and `poll` in between. A row has
+/// `stride` words, at most `N`: with one word the compiler keeps rows in registers.
 ///
 /// # Time complexity
 ///
@@ -238,8 +238,8 @@ pub(crate) fn any_maximal<const N: usize>(
     false
 }
 
-/// Whether any run of ones that meets all the spans is `wanted`, by its start and length. Each has
-/// a bit in the first span, so only this part of the row is searched.
+/// Whether any run of ones that meets all the spans is `wanted`, by its start and length. Each such
+/// run has a bit in the first span, so only this part of the row is searched.
 #[inline(always)]
 fn any_run_meeting(row: &[Word], spans: &[Span], mut wanted: impl FnMut(u32, u32) -> bool) -> bool {
     let [first, others @ ..] = spans else {

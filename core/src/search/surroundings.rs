@@ -10,7 +10,7 @@ use crate::grid::{Arc, Block, Grid};
 use crate::occupancy::Occupancy;
 use crate::word::{WORD_BITS, Word, bit, low_half};
 
-/// What makes a place good; the larger, the better.
+/// The value by which places are compared; the place with the largest value is the best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Value {
     /// The number of neighbours of its base node, in all directions, that are busy or outside the
@@ -105,8 +105,9 @@ fn busy_neighbours(occupancy: &Occupancy<'_>, node: u32, least: u32) -> Option<u
 
 /// The boundary value of a free box; `None` if it is less than `least`.
 ///
-/// `is_free` gets a dimension and the start of the place that is one further along it, back or
-/// forward. It says whether that place is known to be free; then nothing on that side is busy.
+/// `is_free` gets a dimension, and the start of the place that is one position back or forward
+/// along it. It returns whether that place is known to be free. If so, nothing on that side is
+/// busy.
 #[inline]
 pub(crate) fn boundary(
     occupancy: &Occupancy<'_>,
@@ -116,8 +117,8 @@ pub(crate) fn boundary(
 ) -> Option<u32> {
     let grid = occupancy.grid();
     let area = arcs::area(place);
-    // First all neighbours count, at the sides where some may be busy. Then the function subtracts
-    // the free neighbours.
+    // At first all neighbours count, at the sides where some may be busy. Then the free neighbours
+    // are subtracted.
     let mut value = 0;
     let mut sides = heapless::Vec::<(u8, u16), { 2 * crate::grid::DIMENSIONS_MAX }>::new();
     for (dimension, &arc) in place.iter().enumerate() {

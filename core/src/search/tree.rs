@@ -84,8 +84,9 @@ pub(crate) fn first_in_tree(
     None
 }
 
-/// The next order of the radices whose leftmost `exhausted` radices are others, around the circle
-/// of all distinct orders in lexicographic order. False when the circle ends at the `first` order.
+/// Moves to the next order of the radices that differs from this one within the leftmost
+/// `exhausted` radices. All distinct orders form a circle in lexicographic order. Returns false
+/// when the circle is back at the order `first`.
 fn next_around(order: &mut [u16], first: &[u16], exhausted: usize) -> bool {
     // Orders with the same beginning follow each other, so the circle may end among them.
     if order[..exhausted] == first[..exhausted] && *order < *first {
@@ -145,7 +146,7 @@ pub(crate) fn first_along(
         let axis = layout.axis(dimension);
         keep_least(axis, axis.side, bases, spare);
     }
-    // One node is left, unless no node was free at first.
+    // Exactly one node is left here, unless no node was free at the beginning.
     let first = first_node(bases).ok_or(NoneLeft { dimensions: 0 })?;
     Ok(layout.grid().block_at(first, |at| extents[at].into()))
 }

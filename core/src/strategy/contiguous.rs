@@ -59,7 +59,7 @@ pub(super) trait Best {
         draft: &Draft<'_, '_>,
     ) -> Option<Block>;
 
-    /// What makes a place good on any other grid.
+    /// The value by which places are compared on any other grid.
     const VALUE: Value;
 }
 

@@ -12,8 +12,8 @@ use crate::search::shapes::along_longer;
 /// The flags of requests that need more than free processors.
 pub(super) const RULED: Flags = Flags::CHIPS.union(Flags::ALL_RINGS);
 
-/// What schedulers and the allocator know about a strategy. The default suits a strategy that gives
-/// one block to a request.
+/// The facts about a strategy that schedulers and the allocator know. The default suits a strategy
+/// that gives one block to a request.
 ///
 /// ```
 /// use meshalloc::{Facts, Contiguity};

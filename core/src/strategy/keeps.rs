@@ -21,7 +21,7 @@ pub(super) trait Keeps {
     ) {
     }
 
-    /// Called before anything else.
+    /// Called before any other method.
     fn rebuild(&mut self, _workspace: &mut Workspace<'_>, _occupancy: &Occupancy<'_>) {}
 
     #[cfg(feature = "restore")]

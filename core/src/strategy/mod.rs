@@ -145,7 +145,7 @@ pub struct BoxForm {
     pub steps: [u16; DESCRIBED_MAX],
 }
 
-/// What has happened to the machine's occupancy.
+/// An event of the machine's occupancy.
 #[derive(Clone, Copy, Debug)]
 pub enum OccupancyEvent {
     /// The block has become busy: a job took it, or its processors became faulty. Some of the

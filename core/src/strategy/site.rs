@@ -91,8 +91,8 @@ impl<'a> Site<'a> {
         self.occupancy.is_supposed()
     }
 
-    /// What is known about the other jobs. `None` unless the place is to be granted now, for the
-    /// slices of a gang, and with faulty processors.
+    /// The facts about the other jobs. `None` if the place is not to be granted now, for the slices
+    /// of a gang, and in searches with faulty processors.
     #[inline]
     pub fn outlook<'o>(&self, draft: &'o Draft<'_, '_>) -> Option<Outlook<'o, 'o>>
     where

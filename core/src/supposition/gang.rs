@@ -8,19 +8,20 @@
 //!
 //! 1. The strategy places one slice after the other, each where the earlier ones are busy. It sees
 //!    no other jobs ([`Outlook`](crate::Outlook)).
-//! 2. If it finds no place for the first slice, there is none for the gang.
-//! 3. If it finds none for a later slice, other places of the earlier ones may help. For a strategy
-//!    that surely finds each free box of the sides that it tries
-//!    ([`Strategy::each_box`](crate::Strategy::each_box)), and for at most [`SLICES_MAX`] slices,
-//!    sets of places are searched by backtracking, in the order of the places' first processors.
-//!    After [`STEPS_MAX`] steps the search gives up.
+//! 2. If the strategy finds no place for the first slice, there is none for the gang.
+//! 3. If the strategy finds no place for a later slice, the gang may still fit with other places
+//!    for the earlier slices. For a strategy that surely finds each free box of the sides that it
+//!    tries ([`Strategy::each_box`](crate::Strategy::each_box)), and for at most [`SLICES_MAX`]
+//!    slices, sets of places are searched by backtracking, in the order of the places' first
+//!    processors. After [`STEPS_MAX`] steps the search gives up.
 //!
-//! Slices that tolerate faulty processors have some in the second and the third step only after
-//! both have failed without ([`Supposition::place_with_faulty`]). Such a set of places is the first
-//! one, not that with the fewest of them.
+//! If slices tolerate faulty processors, all steps are first made without faulty processors. Only
+//! if they fail, they are made again with some ([`Supposition::place_with_faulty`]). The first set
+//! of places that is found is then taken, even if another set has fewer faulty processors.
 //!
-//! Without wrapping links a free processor that no place begins at or covers, once the search has
-//! passed it, stays free. With more of them than the gang leaves free the search turns back.
+//! On a machine without wrapping links, a free processor stays free if the search has passed it and
+//! no place begins there or covers it. The search turns back when more processors stay free than
+//! the gang leaves free.
 //!
 //! ```text
 //!   a gang of 2 slices of 2 x 2     first fit          the search
@@ -60,9 +61,9 @@ const FORMS_MAX: usize = 24;
 struct Placed {
     /// The number of its first processor.
     first: u32,
-    /// Which of the boxes it is.
+    /// The number of its box among the boxes that are tried.
     form: u8,
-    /// The free processors before it that stay free.
+    /// The number of free processors before it that stay free.
     left_free: u32,
 }
 
@@ -83,7 +84,8 @@ impl<S: Strategy> Supposition<'_, '_, S> {
         with_faulty: bool,
     ) -> Result<Chain, Refusal> {
         let with_faulty = Tolerance::BUILT && with_faulty;
-        // A question needs places, too: later slices stand where the earlier ones leave room.
+        // A question needs the places, too, since later slices stand where the earlier ones leave
+        // room.
         let purpose = if let Purpose::Grant(_) = purpose {
             Purpose::Slice
         } else {
@@ -126,7 +128,7 @@ impl<S: Strategy> Supposition<'_, '_, S> {
         self.pool.free(blocks.0);
         match refusal {
             Refusal::Fragmented if placed > 0 => self.pack(&slice, request.slices(), with_faulty),
-            // There may be no places either.
+            // There may be no places either, so sets of places are searched.
             Refusal::TableFull => {
                 let blocks = self.pack(&slice, request.slices(), with_faulty);
                 blocks.map_err(|refusal| match refusal {
@@ -138,7 +140,8 @@ impl<S: Strategy> Supposition<'_, '_, S> {
         }
     }
 
-    /// The blocks of one more slice. Earlier ones may have taken more than the least.
+    /// The blocks of one more slice. Too few processors may be free, as earlier slices may have
+    /// taken more than their demand.
     #[inline(always)]
     pub(super) fn next_slice(
         &mut self,
@@ -152,8 +155,8 @@ impl<S: Strategy> Supposition<'_, '_, S> {
         self.slice(slice, purpose)
     }
 
-    /// Searches sets of places for this many slices, whose processors are free, but for the faulty
-    /// ones that a slice may have.
+    /// Searches sets of places for this number of slices. The processors of a place are free,
+    /// except for the faulty ones that a slice may have.
     fn pack(&mut self, slice: &Request, slices: u32, with_faulty: bool) -> Result<Chain, Refusal> {
         let grid = *self.supposed.grid();
         let mut forms = Vec::<BoxForm, FORMS_MAX>::new();
@@ -192,13 +195,13 @@ impl<S: Strategy> Supposition<'_, '_, S> {
         draft.finish(true)
     }
 
-    /// Occupies the places of all slices and notes them in the stack. Each has at most as many
-    /// faulty processors as are `tolerated`, if that is a number.
+    /// Occupies the places of all slices and notes them in the stack. If `tolerated` is a number,
+    /// each place has at most this number of faulty processors.
     ///
     /// # Errors
     ///
-    /// `GangIncomplete` if there are none; `NotSearchedToTheEnd`. Then the stack has the places
-    /// that are occupied.
+    /// `GangIncomplete` if there are no such places; `NotSearchedToTheEnd`. The stack then has the
+    /// places that are occupied.
     fn search(
         &mut self,
         grid: &Grid,
@@ -263,7 +266,7 @@ impl<S: Strategy> Supposition<'_, '_, S> {
 }
 
 /// The box that begins at this processor; `None` if it may not begin there, or leaves the machine.
-/// One that goes all around a dimension begins at 0 there.
+/// A box that goes all around a dimension begins at 0 there.
 fn place_at(grid: &Grid, form: &BoxForm, first: u32) -> Option<Block> {
     let mut rest = first;
     for at in 0..grid.dimensions() {

@@ -7,15 +7,15 @@
 //! # Definition
 //!
 //! 1. The strategy has found no place for the slice without faulty processors, or too few
-//!    processors are free for one. It may use faulty processors that no job holds and that are not
-//!    absent: the [`UNHELD_MAX`] of the lowest numbers.
-//! 2. If it is monotone, it is asked as if all of these worked. If it finds no place then, there is
-//!    none.
-//! 3. It is asked as if one of them worked, for one after the other in the order of their numbers;
-//!    then two of them, in the order of the higher number, then of the lower; and so on, up to as
-//!    many as the slice tolerates. The first place that it finds is taken. It sees no other jobs
-//!    ([`Outlook`](crate::Outlook)).
-//! 4. After [`SEARCHES_MAX`] searches it gives up.
+//!    processors are free for such a place. Now the slice may have faulty processors that no job
+//!    holds and that are not absent. Of these, the [`UNHELD_MAX`] with the lowest numbers are used.
+//! 2. If the strategy is monotone, it is asked as if all of these processors worked. If it then
+//!    finds no place, there is none.
+//! 3. The strategy is asked as if one of these processors worked, for each of them in the order of
+//!    their numbers. Then it is asked as if two of them worked, in the order of the higher number,
+//!    then of the lower; and so on, up to as many as the slice tolerates. The first place that the
+//!    strategy finds is taken. The strategy sees no other jobs ([`Outlook`](crate::Outlook)).
+//! 4. After [`SEARCHES_MAX`] searches the slice has no place.
 //!
 //! The slices of a gang are placed one after the other, each where the earlier ones are busy; then
 //! sets of places are searched (`gang.rs`).
@@ -48,12 +48,13 @@ use crate::tolerance::Tolerance;
 
 /// The most faulty processors that are supposed to work, in turn.
 const UNHELD_MAX: usize = 32;
-/// The most searches with faulty processors for a slice: as many as there are for two of 22, or for
-/// one of [`UNHELD_MAX`] and two of most of them. Searches take up to 50 ms each on the board.
+/// The most searches with faulty processors for a slice: enough for all choices of one or two of 22
+/// processors, or for each of [`UNHELD_MAX`] processors and most pairs of them. Searches take up to
+/// 50 ms each on the board.
 const SEARCHES_MAX: u32 = 256;
 
 /// The faulty processors that no job holds and that are not absent, in the order of their numbers.
-/// Where a request tolerates none, they need not be known.
+/// If a request tolerates none, the list may be empty.
 #[derive(Clone, Debug)]
 pub(crate) struct Unheld([List; Tolerance::BUILT as usize]);
 
@@ -64,7 +65,7 @@ struct List {
 }
 
 impl Unheld {
-    /// None.
+    /// An empty list.
     pub(crate) const NONE: Unheld = {
         const NONE: List = List {
             nodes: Vec::new(),
@@ -78,17 +79,18 @@ impl Unheld {
         self.0.first().map_or(&[], |list| &list.nodes)
     }
 
-    /// Whether there are more than those that are known.
+    /// Whether there are more such processors than the list has room for.
     fn is_any_left_out(&self) -> bool {
         self.0.first().is_some_and(|list| list.is_any_left_out)
     }
 
-    /// Each as a block.
+    /// Each processor as a block.
     pub(crate) fn units(&self, grid: &Grid) -> impl Iterator<Item = Block> {
         self.nodes().iter().filter_map(|&node| grid.unit(node))
     }
 
-    /// Why a request is refused if a search with all that are known ended like this.
+    /// The refusal of a request if `refusal` is the outcome of a search with all processors of the
+    /// list.
     pub(super) fn refusal_of(&self, refusal: Refusal) -> Refusal {
         match refusal {
             Refusal::GangIncomplete | Refusal::Fragmented if self.is_any_left_out() => {
@@ -98,7 +100,7 @@ impl Unheld {
         }
     }
 
-    /// How many slices of the request may have, all together.
+    /// The number of faulty processors that all slices of the request together may have.
     pub(crate) fn usable(&self, request: &Request) -> u32 {
         let tolerated = request.tolerated().saturating_mul(request.slices());
         if self.is_any_left_out() {
@@ -124,7 +126,7 @@ impl Unheld {
         list.is_any_left_out |= list.nodes.push(node).is_err();
     }
 
-    /// A block whose processors are all busy was given back. Its faulty ones stay busy.
+    /// Gives back a block whose processors are all busy. Its faulty processors stay busy.
     pub(super) fn vacate(
         &mut self,
         supposed: &mut Occupancy<'_>,
@@ -151,8 +153,8 @@ impl Unheld {
 }
 
 impl<S: Strategy> Supposition<'_, '_, S> {
-    /// The blocks of a request whose slices tolerate faulty processors. `refusal` says why there
-    /// are none without them.
+    /// The blocks of a request whose slices tolerate faulty processors. `refusal` is the reason why
+    /// there are no blocks without faulty processors.
     ///
     /// # Errors
     ///
@@ -231,7 +233,8 @@ impl<S: Strategy> Supposition<'_, '_, S> {
         Err(not_found)
     }
 
-    /// What the strategy finds for a slice if the chosen ones of these faulty processors work.
+    /// The blocks that the strategy finds for a slice if the chosen ones of these faulty processors
+    /// work.
     fn where_work(
         &mut self,
         nodes: &[NodeId],

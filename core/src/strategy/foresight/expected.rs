@@ -122,14 +122,14 @@ impl Expected {
         earlier.iter().chain(later).copied().flatten()
     }
 
-    /// Notes the requests that wait; others may wait behind them.
+    /// Notes the first requests that wait. Further requests may wait behind them.
     pub(super) fn wait(&mut self, waiting: [Option<Wanted>; WAITING], table: &mut [Mask]) {
         for (at, wanted) in (RECENT..).zip(waiting) {
             self.set(at, wanted, table);
         }
     }
 
-    /// For each table, the length from which on a request is not longer; 0 if there is no request.
+    /// For each table, the least length that a request fits into; 0 if there is no request.
     fn lengths(&self, wanted: Option<Wanted>) -> Tuple {
         match wanted {
             None => Tuple::new(self.grid.dimensions(), |_| 0),

@@ -80,10 +80,10 @@ pub(super) struct Adding<'f, 'a> {
 }
 
 impl Adding<'_, '_> {
-    /// Adds a box of these extents, which is free in the state except for the candidate that is
-    /// placed. `left` returns, for each dimension, the length of the longest arc that a candidate
-    /// leaves of the box; `None` if they do not overlap. The rest of the box is as long as the box
-    /// in all other dimensions. Zeros stand for dimensions that the grid does not have.
+    /// Adds a box of these extents, which is free in the state before a candidate is placed. `left`
+    /// returns, for each dimension, the length of the longest arc that a candidate leaves of the
+    /// box; `None` if they do not overlap. The rest of the box is as long as the box in all other
+    /// dimensions. Zeros stand for dimensions that the grid does not have.
     #[inline]
     pub(super) fn free<const D: usize>(
         &mut self,

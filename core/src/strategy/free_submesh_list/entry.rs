@@ -102,7 +102,7 @@ const fn is_within(a: u64, b: u64) -> bool {
     b.wrapping_sub(a) & GUARDS == 0
 }
 
-/// In each lane by how much `a` is larger than `b`, or 0.
+/// In each lane, the difference if `a` is larger than `b`, else 0.
 ///
 /// ```text
 ///   (a | guards) - b        1|3   0|~        a is larger by 3; a is smaller
@@ -189,8 +189,8 @@ impl Entry {
     /// ```
     #[inline]
     pub(super) fn left_without(self, Sides { w, h }: Sides, taken: Entry) -> u32 {
-        // In each lane the distance between the sides of the two: l, d, r, u. If the two do not
-        // overlap, one of them is as long as the submesh or longer.
+        // Each lane has the distance between the same side of the two submeshes: l, d, r, u. If the
+        // submeshes do not overlap, one of these distances is at least as long as this submesh.
         let left = lanes_over(taken.lanes(), self.lanes());
         let longest = Entry(lanes_max(left, left >> (2 * LANE_BITS)));
         let (across, upwards) = (longest.lane(LEFT) as u32, longest.lane(BELOW) as u32);
