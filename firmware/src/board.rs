@@ -112,7 +112,8 @@ impl OutputPin for NoLed {
     }
 }
 
-/// Mixes samples of which some bits are noise into `start`: FNV-1a (Fowler, Noll and Vo).
+/// Mixes samples into `start`, by FNV-1a (Fowler, Noll and Vo). Only some bits of the samples need
+/// to be noise.
 pub fn mixed(start: u64, samples: impl Iterator<Item = u64>) -> u64 {
     samples.fold(start, |sum, sample| {
         (sum ^ sample).wrapping_mul(0x100_0000_01B3)
@@ -283,7 +284,7 @@ impl<'m, B: Board, const CLIENTS: usize> Processor<'m, B, Durable<B::Flash, REGI
         #[cfg(feature = "defmt")]
         defmt::info!("journal: {}", recovered);
         if kept.may_restore() {
-            // The program does not look at the line meanwhile.
+            // The program does not look at the line during a restore, so the watchdog is fed here.
             let board = RefCell::new(&mut self.board);
             let feed = || {
                 if let Ok(mut board) = board.try_borrow_mut() {

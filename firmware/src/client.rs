@@ -86,8 +86,8 @@ const EVENTS_WAITING_MAX: usize = 1 << 16;
 const BLOCKS_MAX: u32 = 2 * NODES_MAX;
 
 impl Default for Options {
-    /// One second, five tries, 10 ms, 115,200 baud, two minutes: a single attempt that pauses takes
-    /// seconds at the most.
+    /// A timeout of one second, five tries, an interval of 10 ms, 115,200 baud, and a patience of
+    /// two minutes, as a single attempt that pauses takes a few seconds at most.
     fn default() -> Self {
         Options {
             timeout: Duration::from_secs(1),
@@ -135,7 +135,7 @@ pub struct Client<L> {
     left: u32,
     /// The rate to go to after a Hello.
     baud: u32,
-    /// What is served, as far as this client knows.
+    /// The machine that the controller serves, as far as this client knows.
     machine: Grid,
 }
 
@@ -524,7 +524,7 @@ impl<L: Line> Client<L> {
             Some(last) if events.list.is_full() => last.number,
             _ => events.latest,
         };
-        // The answer to an earlier copy of the frame may know less.
+        // An answer to an earlier copy of the frame may have fewer events.
         self.since = known.max(taken);
         let new = events.list.into_iter();
         self.events.extend(new.filter(|event| event.number > known));
@@ -577,7 +577,7 @@ impl<L: Line> Client<L> {
             ServerMessage::Error(ProtocolError::OtherBoot { .. }) => {
                 self.session = None;
                 self.hello()?;
-                // It was another boot for the moment of one frame.
+                // Only for the time of one frame the boot was another one.
                 Err(ClientError::SessionLost)
             }
             ServerMessage::Error(ProtocolError::NoSession) => {

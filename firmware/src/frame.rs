@@ -147,7 +147,8 @@ fn stuff(frame: &mut [u8], mut end: usize) -> Option<usize> {
         if at - from > RUN_MAX {
             // No 00 in a full run: insert a distance.
             frame.get(end)?;
-            // Rare, so a slow loop will do. `copy_within` takes a kilobyte of flash.
+            // A full run is rare, so a slow loop will do. `copy_within` would take a kilobyte of
+            // flash.
             (at..end)
                 .rev()
                 .for_each(|place| frame.swap(place, place + 1));
@@ -258,7 +259,7 @@ impl<const CONTENT: usize> Decoder<CONTENT> {
             }
             Ok(DecodeResult::DataComplete) => Some(self.frame()),
             Err(_) => {
-                // The byte was a 00 in the middle of a run, and the state is idle again.
+                // The byte was a 00 in the middle of a run. The state is idle again.
                 let damage = if self.too_long {
                     Damage::TooLong
                 } else {

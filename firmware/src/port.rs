@@ -45,8 +45,8 @@ pub struct Status {
     pub is_overrun: bool,
 }
 
-/// Bytes that a ring has room for: two of the longest frames to send, or a dozen grants; received
-/// ones of 55 ms at 115200 baud, of 6 ms at 1 Mbaud, while a job is tried.
+/// The bytes that a ring has room for. To send: two of the longest frames, or a dozen grants.
+/// Received: the bytes of 55 ms at 115200 baud, or of 6 ms at 1 Mbaud, while a job is tried.
 const RING_LEN: usize = 640;
 const _: () = assert!(2 * SERVER_FRAME_MAX <= RING_LEN);
 
@@ -105,7 +105,7 @@ impl<U: Uart> State<U> {
     /// A byte without a stop bit is dropped. A byte with noise is kept, since most such bytes are
     /// right and the frame's CRC finds the others.
     ///
-    /// Time: constant, and that of a byte for each that the port takes at once: two in hardware.
+    /// Time: constant for each byte that the port takes at once; a port in hardware takes two.
     fn serve(&mut self) {
         let Some(uart) = &mut self.uart else { return };
         let status = uart.status();

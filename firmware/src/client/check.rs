@@ -20,14 +20,14 @@ use crate::protocol::{Events, Greeting, PROTOCOL_VERSION};
 /// The length of the shortest frame, that of Hello: COBS and the delimiters add three bytes.
 const HELLO_FRAME_LEN: usize = HEADER_LEN + 1 + CRC_LEN + 3;
 
-/// Fails with what was expected.
+/// The result of a check. The error says what was expected.
 pub(super) type Check = Result<(), String>;
 
 fn expect(holds: bool, expected: impl FnOnce() -> String) -> Check {
     if holds { Ok(()) } else { Err(expected()) }
 }
 
-/// The greeting of a controller.
+/// Checks the greeting of a controller.
 pub(super) fn greeting(greeting: &Greeting) -> Check {
     let Greeting {
         protocol,
@@ -72,7 +72,7 @@ pub(super) fn greeting(greeting: &Greeting) -> Check {
     })?;
     let serves = strategy.serves();
     let may_serve = match serves {
-        // The description has them.
+        // The cubes and placements come from the description.
         Serves::Cubes | Serves::Placements => description.is_some(),
         _ => serves.includes(&machine),
     };
@@ -112,7 +112,7 @@ pub(super) fn greeting(greeting: &Greeting) -> Check {
     )
 }
 
-/// Events since the one of number `since`, from a controller with room for this.
+/// Checks the events after event number `since`, from a controller with this capacity.
 pub(super) fn events(events: &Events, since: u64, capacity: &Capacity) -> Check {
     let Events { list, latest, left } = events;
     expect(*latest >= since, || {
@@ -162,7 +162,7 @@ fn event(event: &Event) -> Check {
     }
 }
 
-/// The outcome of a change; `None` for a clock.
+/// Checks the outcome of a change; `None` stands for a change of the clock.
 pub(super) fn outcome(change: Option<&Change>, outcome: &Result<Outcome, Error>) -> Check {
     let expected = |text: &str| Err(text.to_owned());
     match (change, outcome) {
@@ -249,7 +249,7 @@ const fn may_fail(query: &Query, error: Error) -> bool {
     }
 }
 
-/// The answer to a query, from a controller with room for this.
+/// Checks the answer to a query, from a controller with this capacity.
 pub(super) fn answer(query: &Query, answer: &Result<Answer, Error>, capacity: &Capacity) -> Check {
     let expected = |text: &str| Err(text.to_owned());
     match (*query, answer) {

@@ -195,8 +195,9 @@ impl<L: Line> Exchange<L> {
                     }
                     Some(Ok(frame)) => match read(frame, message)? {
                         Some(reply) => return Ok(Some(reply)),
-                        // A copy of the frame arrived damaged: this one, or an earlier one that was
-                        // cut short. In the second case the reply to this one still follows.
+                        // A copy of the frame arrived damaged: the latest copy, or an earlier one
+                        // that was cut short. In the second case the reply to the latest copy still
+                        // follows.
                         None => damaged = true,
                     },
                 }

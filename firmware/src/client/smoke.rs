@@ -159,8 +159,8 @@ pub fn smoke_reset<L: Line>(
     Ok(())
 }
 
-/// The clock of the board goes as fast as that of this host, by the times of two grants.
-/// Every image has these.
+/// Checks by the times of two grants that the board's clock goes as fast as the clock of this host.
+/// Every image reports these times.
 fn clock<L: Line>(
     client: &mut Client<L>,
     clock_off: Duration,

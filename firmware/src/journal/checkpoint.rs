@@ -127,7 +127,8 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
 
     /// Commits the checkpoint: it counts from now on, and its region becomes the active one. If the
     /// region before it cannot be closed, nothing can be appended before another checkpoint, which
-    /// closes this one: if a checkpoint is lost, the loss of the records behind it must be noticed.
+    /// closes this region. The reason is that the loss of a checkpoint must be noticed, since its
+    /// records are lost with it.
     ///
     /// ```text
     ///   region 0   checkpoint 7 │ records │ a bit has changed     cannot be closed, looks whole
@@ -147,7 +148,7 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
             end,
         } = self.writing.take().ok_or(JournalError::NoCheckpoint)?;
         let region = self.region(index)?;
-        // Also if it fails: the next start may find the checkpoint.
+        // This is noted even if the write fails, since the next start may find the checkpoint.
         self.set_unclosed(index, generation);
         match self.write(&region, end, generation, EntryKind::Commit, &[]) {
             Ok(end) => {

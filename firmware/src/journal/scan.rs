@@ -15,8 +15,9 @@ use super::region::{Region, WORD};
 const ERASED: u8 = 0xff;
 /// The most bits of a word that may have changed by themselves: a word with no more zeros was not
 /// written. The first word of an entry has 16 zeros, and its mark has at least 8 in a region of up
-/// to 64 KB, so no whole entry is overlooked. The last unit closes a region by the same rule, also
-/// if its writing was interrupted: that began when the next region had a whole checkpoint.
+/// to 64 KB, so no whole entry is overlooked. The last unit closes a region by the same rule, even
+/// if its writing was interrupted, since the writing began only when the next region had a whole
+/// checkpoint.
 const CHANGED_BITS_MAX: u32 = 3;
 
 /// The contents after the last valid entry.

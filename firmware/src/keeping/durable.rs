@@ -197,7 +197,7 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
             Ok(()) => {
                 (self.left, self.work) = (left, 0);
                 self.since = match self.journal.room() {
-                    // The region before cannot be closed: another checkpoint is due.
+                    // The region before this one could not be closed, so another checkpoint is due.
                     0 => Since::Asked,
                     _ => Since::Nothing,
                 };
@@ -229,7 +229,7 @@ fn for_each_chunk<const CLIENTS: usize>(
             visit(chunk)
         })
         .map_err(|_| NotKept)?;
-    // Last, since frames that were served in pauses may have changed them.
+    // The sessions come last, since frames that were served in pauses may have changed them.
     let sessions = meantime.sessions();
     for client in sessions.open_ones() {
         visit(postcard::to_slice(&(SESSION, client), &mut room).map_err(|_| NotKept)?)?;
@@ -256,7 +256,7 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
     /// Leaves the state of the journal as it is, unread.
     pub(crate) const fn leave_unread(&mut self) {
         self.journal.require_checkpoint();
-        // A checkpoint of another state discards it.
+        // If a checkpoint of another state is written, the unread state is discarded.
         self.notice = Some(Notice::New);
     }
 

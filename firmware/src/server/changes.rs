@@ -118,7 +118,7 @@ impl<K: Keep, const CLIENTS: usize> Server<'_, K, CLIENTS> {
         let first = self.carry_once(record, order, port);
         let needs_checkpoint = match first.begun {
             Err(NoRecord::Failed) => true,
-            // Where the memory fails there is no count.
+            // If the memory fails, there is no count.
             Err(NoRecord::Full | NoRecord::Uncounted) => self.has_no_checkpoint,
             Ok(_) => false,
         };
@@ -160,7 +160,7 @@ impl<K: Keep, const CLIENTS: usize> Server<'_, K, CLIENTS> {
             };
             let appended = self.keep.append(&record, commit.adds);
             kept = Some(appended);
-            // The answer depends on `kept`.
+            // The caller makes the answer from `kept`, so any error will do here.
             appended.map_err(|_| Refusal::TableFull.into())
         };
         let on_commit: Option<OnCommit<'_>> = if K::KEEPS { Some(&mut on_commit) } else { None };

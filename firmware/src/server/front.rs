@@ -154,7 +154,7 @@ impl<'a, P: Port, const CLIENTS: usize> Meanwhile<'a, P, CLIENTS> {
             let Some(incoming) = self.front.push(byte) else {
                 continue;
             };
-            // So a copy of the order under way gets the same answer.
+            // The order under way is answered first, so a copy of it gets the same answer.
             self.answer_early(view);
             let message = self.front.message();
             self.note(
@@ -354,7 +354,7 @@ impl<const CLIENTS: usize> Front<CLIENTS> {
                 self.send(header, &ServerMessageRef::Events(&events), line)?;
                 return Ok(None);
             }
-            // Answered above.
+            // Messages that were answered above.
             _ => return Ok(None),
         };
         if let Some(remembered) = self.sessions.remembered(place, header.seq) {

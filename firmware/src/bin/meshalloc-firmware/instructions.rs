@@ -15,9 +15,8 @@ const KEPT: usize = 512;
 /// `tests/src/measure/count.rs` this order:
 ///
 /// - the number of commands since the reset that change something,
-/// - for each of them, at its number modulo [`KEPT`], the ticks of SysTick from its last byte to
-///   that
-///   of the reply, and in the scheduling that follows from it,
+/// - for each of these commands, at its number modulo [`KEPT`], the ticks of SysTick from the last
+///   byte of the command to the last byte of the reply, and those of the scheduling that follows,
 /// - the ticks of the latest frame of any kind,
 /// - the longest time without a look at the line.
 static COMMAND_TICKS: [AtomicU32; 1 + KEPT + 2] = [const { AtomicU32::new(0) }; 1 + KEPT + 2];

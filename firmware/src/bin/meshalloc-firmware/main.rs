@@ -129,7 +129,7 @@ mod image {
         serves.includes(&MESH) || serves.includes(&CUBE)
     }
 
-    /// The first scheduler of this image, likewise.
+    /// The first scheduler of this image, in the order of core's table.
     const fn first_built_scheduler() -> SchedulerKind {
         let mut rest = SchedulerKind::ALL;
         while let [kind, others @ ..] = rest {
@@ -161,7 +161,7 @@ mod image {
         let made = &mut make(boards::start());
         #[cfg(not(feature = "journal"))]
         let processor = made;
-        // Used where it is: a copy of it would take stack.
+        // The value is used where it is, as a copy would take stack.
         #[cfg(feature = "journal")]
         let processor = match made {
             Ok((processor, recovered)) => {
@@ -187,8 +187,8 @@ mod image {
         NoJournal,
     >;
 
-    // A value takes more stack while it is made than afterwards. In functions of their own these
-    // give that stack back before the processor is at work.
+    // A value takes more stack while it is made than afterwards. The functions below give that
+    // stack back before the processor is at work.
 
     #[inline(never)]
     fn make<B: Board>(board: B) -> Made<B> {

@@ -32,9 +32,10 @@ mod uart {
         unsafe { Register::at(0x1000_0000 + offset) }
     }
 
-    /// RBR when it is read, THR when it is written; the low byte of the divisor while [`DLAB`].
+    /// RBR when it is read, THR when it is written; the low byte of the divisor while [`DLAB`] is
+    /// set.
     pub(super) const DATA: Register<u8> = at(0);
-    /// IER; the high byte of the divisor while [`DLAB`].
+    /// IER; the high byte of the divisor while [`DLAB`] is set.
     pub(super) const IER: Register<u8> = at(1);
     pub(super) const LCR: Register<u8> = at(3);
     pub(super) const LSR: Register<u8> = at(5);
@@ -55,7 +56,7 @@ mod uart {
     pub(super) const HZ: u32 = 399_193 * 16;
 }
 
-/// The interrupt controller (RISC-V PLIC specification), of which the UART's interrupt is used.
+/// The interrupt controller (RISC-V PLIC specification). The image uses only the UART's interrupt.
 mod plic {
     use super::Register;
 
@@ -67,7 +68,7 @@ mod plic {
     /// The interrupt of the UART.
     pub(super) const UART: u32 = 10;
     pub(super) const PRIORITY: Register<u32> = at(4 * UART as usize);
-    /// Those of the first processor in machine mode.
+    /// The enabled interrupts and the threshold of the first processor in machine mode.
     pub(super) const ENABLE: Register<u32> = at(0x2000);
     pub(super) const THRESHOLD: Register<u32> = at(0x20_0000);
     /// Claims an interrupt when it is read, completes it when it is written.
