@@ -185,7 +185,8 @@ pub(crate) fn files_first(
     let outcome = command(&mut report);
     let written = output.write_all(&report).and_then(|()| output.flush());
     match (outcome, written.map_err(Failure::from)) {
-        // There are no results that the other failure could follow.
+        // The results were not written, so the failure to write them counts, and not the failure
+        // after them.
         (Err(Failure::AfterResults(_)), Err(unwritten @ Failure::Message(_))) => Err(unwritten),
         (outcome, written) => outcome.and(written),
     }

@@ -32,7 +32,7 @@ pub mod over_time;
 const PAGE_BODY: (i32, i32) = (636, 462);
 /// The least room for the legend at the right, in pixels.
 const LEGEND_WIDTH: i32 = 204;
-/// The same of a picture with its legend below.
+/// Width and height in pixels of the axes of a picture with its legend below.
 const COLUMN_BODY: (i32, i32) = (560, 372);
 /// Height of one entry of the legend, in pixels, and where its name begins.
 const LEGEND_ROW: i32 = 24;
@@ -64,11 +64,11 @@ pub struct Picture {
     pub title: String,
     /// The second line: the parameters that all points share.
     pub subtitle: String,
-    /// What the horizontal axis shows, with its unit.
+    /// The label of the horizontal axis, with the unit.
     pub x_label: String,
     /// The scale of the horizontal axis.
     pub x_scale: Scale,
-    /// What the vertical axis shows, with its unit.
+    /// The label of the vertical axis, with the unit.
     pub y_label: String,
     /// The lines.
     pub series: Vec<Series>,

@@ -34,7 +34,8 @@ pub(crate) fn exit_interrupted() -> u8 {
 /// The first of the signals interrupts the experiments, the second one ends the process.
 pub(crate) fn handle() -> io::Result<()> {
     for &signal in SIGNALS {
-        // In this order, so that the first one does not end the process.
+        // The handlers are registered in this order, so that the first signal does not end the
+        // process.
         flag::register_conditional_shutdown(signal, OF_SIGNAL + signal, INTERRUPTED.clone())?;
         flag::register(signal, INTERRUPTED.clone())?;
         flag::register_usize(signal, SIGNAL.clone(), signal as usize)?;

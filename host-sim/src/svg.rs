@@ -10,7 +10,7 @@ pub(crate) const PIXEL: i32 = 10;
 
 /// Where shapes are drawn, in units.
 pub type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-/// What drawing gives.
+/// The result of drawing.
 pub type Drawn = Result<(), Box<dyn std::error::Error>>;
 
 /// A picture.

@@ -38,7 +38,7 @@ static CRC: Crc<u64> = Crc::<u64>::new(&CRC_64_XZ);
 const BEFORE_SUM: &str = ",\"crc64\":\"";
 const END: &str = "\"}\n";
 
-/// All that the results of a point depend on. The path of a log is not part of it.
+/// Everything on which the results of a point depend. The path of a log is not a part of it.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 struct Identity {
     program: String,

@@ -1,5 +1,4 @@
-//! What jobs do with their processors: run for a time, send messages over a network, or communicate
-//! and do I/O.
+//! The work of jobs: they run for a time, send messages over a network, or communicate and do I/O.
 
 use meshalloc::Ticks;
 use rand_distr::StandardUniform;
@@ -38,7 +37,7 @@ impl Work {
 /// The source of the random numbers of jobs that send messages, or use I/O nodes.
 pub(super) const DRAWS: u8 = 20;
 
-/// Which messages one job sends.
+/// The messages of one job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Program {
     /// Who sends to whom.
@@ -49,7 +48,7 @@ pub struct Program {
     pub iterations: u32,
 }
 
-/// What the jobs of a workload do.
+/// The work of the jobs of a workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum WorkDistribution {
     /// They run for a time that is drawn, whatever other jobs run.
@@ -131,7 +130,7 @@ impl Messages {
         }
     }
 
-    /// What job number `job`, from 0, in order of arrival, sends.
+    /// The messages of job number `job`, counted from 0 in order of arrival.
     pub const fn program(&self, job: u32, draw: u32) -> Program {
         Program {
             pattern: self.patterns.of(job),

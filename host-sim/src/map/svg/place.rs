@@ -42,7 +42,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// As large as it should be, with its lower left corner at the origin.
+    /// The machine in its usual size, with its lower left corner at the origin.
     pub(super) fn new(plan: Plan) -> Place {
         let layers = plan.layers();
         let row = PLANES_SCALE * Layout::new(plan, ONE_ROW, 1).across.len() as f64;
