@@ -91,8 +91,8 @@ impl<'a> Site<'a> {
         self.occupancy.is_supposed()
     }
 
-    /// The facts about the other jobs. `None` if the place is not to be granted now, for the slices
-    /// of a gang, and in searches with faulty processors.
+    /// The facts about the other jobs. `None` if the place is not to be granted now, if it is for a
+    /// slice of a gang, or if faulty processors are supposed to work.
     #[inline]
     pub fn outlook<'o>(&self, draft: &'o Draft<'_, '_>) -> Option<Outlook<'o, 'o>>
     where

@@ -15,7 +15,7 @@
 //!    their numbers. Then it is asked as if two of them worked, in the order of the higher number,
 //!    then of the lower; and so on, up to as many as the slice tolerates. The first place that the
 //!    strategy finds is taken. The strategy sees no other jobs ([`Outlook`](crate::Outlook)).
-//! 4. After [`SEARCHES_MAX`] searches the slice has no place.
+//! 4. After [`SEARCHES_MAX`] searches the search for a place gives up.
 //!
 //! The slices of a gang are placed one after the other, each where the earlier ones are busy; then
 //! sets of places are searched (`gang.rs`).
