@@ -9,7 +9,7 @@ use meshalloc_sim::machine::MachineKeys;
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::names::grammar::Form;
 
-/// What there is to choose from; of a part of the list only the keys of this part are there.
+/// All values that can be chosen. The list of one part has only the keys of this part.
 #[derive(Serialize)]
 #[cfg_attr(feature = "reference", derive(schemars::JsonSchema))]
 pub(crate) struct ListDocument {

@@ -248,11 +248,12 @@ settings! {
     /// leave, without a warm-up [default: arrivals; with --pattern: departures]
     measure: text Measured = "WHICH", MEASUREMENT, not = ["log"];
 
-    /// The shortest run time in the bounded slowdown, in seconds (or 5m) or cycles; shorter ones
-    /// count as this [default: 10]
+    /// In the bounded slowdown, a run time shorter than TIME counts as TIME, in seconds (or 5m) or
+    /// cycles [default: 10]
     slowdown_threshold: number f64 = "TIME", MEASUREMENT, read = names::time;
 
-    /// Fraction of the jobs that is not measured, the first to arrive, 0 to below 1 [default: 0.05]
+    /// Fraction of the jobs, the first to arrive, that is not measured: 0 to below 1 [default:
+    /// 0.05]
     warmup: number f64 = "FRACTION", MEASUREMENT, read = warmup, not = ["log"];
 
     /// Jobs send messages over a wormhole network and leave when all are delivered; times are in
@@ -306,8 +307,8 @@ settings! {
     /// of the file of jobs. Takes a search for each waiting job after each change [default: false]
     reasons: switch bool = "true|false", MEASUREMENT;
 
-    /// Jobs in one replication, with those before measuring begins; of a log, its first jobs
-    /// [default: 40000; with --pattern: 1000; with --log: all]
+    /// Jobs in one replication, including those before measuring begins; with --log, the first
+    /// COUNT jobs of the log [default: 40000; with --pattern: 1000; with --log: all]
     jobs: number u32 = "COUNT", REPLICATION, read = names::jobs;
 
     /// Runs of each strategy, each with new jobs [default: 10; with --log and no --resample: 1]
@@ -390,10 +391,10 @@ settings! {
     /// with a longer one, ends when its work is done [default: false]
     kill_at_estimate: switch bool = "true|false", ESTIMATES, not = ["pattern", "io", "io-nodes"];
 
-    /// Whether running jobs make room for one that waits: on, or on:GRACE if they run on for the
-    /// time GRACE. They are preemptible and have a lower priority (columns of a mix or trace), and
-    /// are those with the least work to lose after which it fits. They wait again at their places
-    /// in the queue [default: off]
+    /// Running jobs make room for a waiting job of a higher priority: on, or on:GRACE if they run
+    /// on for the time GRACE first. The preemptible jobs of lower priority make room that lose the
+    /// least work (columns preemptible and priority of a mix or a log). They wait again at their
+    /// old places in the queue [default: off]
     preemption: text PreemptionRule = "off|on[:GRACE]", PREEMPTION,
         not = ["pattern", "io", "io-nodes"], needs = [["mix", "log"]];
 
