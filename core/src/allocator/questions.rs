@@ -114,7 +114,8 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         jobs: Option<&JobTable<'m>>,
         pause: Option<&Pause<'_, 'm>>,
     ) -> bool {
-        match self.attempt_with(request, jobs, pause) {
+        let demand = self.demand(request);
+        match demand.and_then(|demand| self.attempt_with(request, demand, jobs, pause)) {
             Ok(()) => true,
             // The slices of a gang may have no places either.
             Err(Refusal::TableFull) => !request.is_gang(),
@@ -132,34 +133,36 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     ///
     /// That of the strategy.
     pub fn attempt(&mut self, request: &Request) -> Result<(), Refusal> {
-        self.attempt_with(request, None, None)
+        let demand = self.demand(request)?;
+        self.attempt_with(request, demand, None, None)
     }
 
-    /// [`Allocator::attempt`] where these jobs hold blocks, if there are jobs, in a search that may
-    /// pause.
+    /// [`Allocator::attempt`] for a request whose demand is known, where these jobs hold blocks, if
+    /// there are jobs, in a search that may pause.
     // One copy for all questions.
     #[inline(never)]
     pub(crate) fn attempt_with(
         &mut self,
         request: &Request,
+        demand: u32,
         jobs: Option<&JobTable<'m>>,
         pause: Option<&Pause<'_, 'm>>,
     ) -> Result<(), Refusal> {
-        let demand = self.demand(request)?;
         let blocks = self.find(request, demand, jobs, Purpose::Question, pause)?;
         self.pool.free(blocks);
         Ok(())
     }
 
-    /// Why a request would not be granted now; `None` if it would be granted, or if only the room
-    /// for its blocks is missing.
+    /// Why a request, whose demand is known, would not be granted now; `None` if it would be
+    /// granted, or if only the room for its blocks is missing.
     pub(crate) fn refusal(
         &mut self,
         request: &Request,
+        demand: u32,
         jobs: &JobTable<'m>,
         pause: Option<&Pause<'_, 'm>>,
     ) -> Option<Refusal> {
-        let refusal = self.attempt_with(request, Some(jobs), pause).err();
+        let refusal = self.attempt_with(request, demand, Some(jobs), pause).err();
         refusal.filter(|&refusal| refusal != Refusal::TableFull)
     }
 

@@ -132,6 +132,7 @@ impl<S: Strategy> Waits for Waiting<'_, '_, S> {
             ..
         } = &mut self.world;
         let pause = Pause::with_jobs(*pauses, jobs);
-        allocator.attempt_with(request, Some(jobs), pause.as_ref())
+        let demand = allocator.demand(request)?;
+        allocator.attempt_with(request, demand, Some(jobs), pause.as_ref())
     }
 }

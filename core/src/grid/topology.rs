@@ -487,12 +487,13 @@ impl Grid {
     /// Three numbers that identify a block of this grid, for a hash of decisions. On a
     /// two-dimensional mesh they are the number of the base node and the two sides. On any other
     /// grid they are the numbers of the first and the last node, then 1.
+    #[inline]
     pub fn digest(&self, block: Block) -> [u32; 3] {
-        let (first, last) = self.ends(block);
         if self.is_plane() {
-            let [.., w, h] = block.rectangle();
-            [first, w.into(), h.into()]
+            let [x, y, w, h] = block.rectangle().map(u32::from);
+            [y * u32::from(self.sides[0]) + x, w, h]
         } else {
+            let (first, last) = self.ends(block);
             [first, last, 1]
         }
     }

@@ -13,6 +13,7 @@ impl JobTable<'_> {
     ///
     /// For n jobs O(n log n) comparisons and O(n^2) moved numbers; O(n) of each if the jobs end in
     /// the order of their grants.
+    #[inline]
     pub(crate) fn sort_next(
         &mut self,
         last: Option<Slot>,

@@ -111,6 +111,7 @@ impl JobTable<'_> {
 
     /// The job whose lease has ended first by now, and the time of its end. Ties: the smallest
     /// name. O(1) if no lease may have ended, else O(jobs).
+    #[inline]
     pub(crate) fn lease_ended(&mut self, now: Ticks) -> Option<(Ticks, JobId)> {
         if !self.may_have_ended(now) {
             return None;

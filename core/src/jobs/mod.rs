@@ -100,6 +100,7 @@ impl List {
 
     /// The first of the jobs at the end of the queue that count as waiting for a shorter time than
     /// this job; `NONE` if there is no such job.
+    #[inline]
     fn overtaken(&self, slots: &[JobSlot], slot: Link) -> Link {
         let since = slots[slot as usize].queued_since();
         let (mut next, mut at) = (NONE, self.tail);

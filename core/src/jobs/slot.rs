@@ -138,6 +138,7 @@ impl JobSlot {
     /// The expected end of a running job or of a waiting job's reservation: the start plus the
     /// estimated run time, but not before `now`. `None` without an estimate, or if the end would be
     /// `Ticks::MAX` or later.
+    #[inline]
     pub fn ends(&self, now: Ticks) -> Option<Ticks> {
         let estimate = self.request.estimate?.get();
         let starts = match self.state {

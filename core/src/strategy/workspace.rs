@@ -43,6 +43,7 @@ impl<'m> Workspace<'m> {
     }
 
     /// The rule of the description about where slices begin, if there is one.
+    #[inline]
     pub(crate) fn rule(&self) -> Option<Rule<'m>> {
         Rule::of(self.machine())
     }

@@ -357,7 +357,7 @@ impl<'b, B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'b, B, E, J> {
             .next_failure()
             .filter(|failure| failure.at <= until);
         let notice = self.next_notice().filter(|notice| notice.at <= until);
-        let event = [arrival, failure, notice].into_iter().flatten().min();
+        let event = sooner(arrival, sooner(failure, notice));
         let limit = event.unwrap_or(EventKey {
             at: until,
             order: u64::MAX,
@@ -493,6 +493,14 @@ impl<'b, B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'b, B, E, J> {
             decisions: *decisions,
             table_limited: self.table_limited,
         }
+    }
+}
+
+/// The first of two events, if there are any.
+fn sooner(one: Option<EventKey>, other: Option<EventKey>) -> Option<EventKey> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        _ => one.or(other),
     }
 }
 

@@ -128,9 +128,11 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
     /// Why a job that does not fit around the reservations is refused: `Reserved` if it would fit
     /// without them.
     fn refusal_but_for_reservations(&mut self, job: Slot) -> Refusal {
-        let request = self.jobs.get(job).request();
+        let (request, demand) = self.asked_for(job);
         let pause = Pause::with_jobs(self.pauses, self.jobs);
-        let refusal = self.allocator.refusal(request, self.jobs, pause.as_ref());
+        let refusal = self
+            .allocator
+            .refusal(&request, demand, self.jobs, pause.as_ref());
         refusal.unwrap_or(Refusal::Reserved)
     }
 
@@ -144,7 +146,7 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
         let (placing, request, demand) = placing(self.jobs, job, self.now, withheld_before);
         let pause = Pause::with_jobs(self.pauses, self.jobs);
         let pause = pause.as_ref();
-        if let Some(refusal) = self.allocator.refusal(request, self.jobs, pause) {
+        if let Some(refusal) = self.allocator.refusal(request, demand, self.jobs, pause) {
             return Err(refusal);
         }
         let mut supposition = self.allocator.suppose_for(request, Some(self.jobs), pause);

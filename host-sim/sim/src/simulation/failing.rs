@@ -70,6 +70,7 @@ impl Failing {
     }
 
     /// Processors of these blocks that are down.
+    #[inline]
     pub(super) fn faulty_in(&self, blocks: &[Block]) -> u32 {
         if self.faulty == 0 {
             return 0;
