@@ -232,7 +232,14 @@ impl<'m, S: Strategy> Allocator<'m, S> {
                 self.occupancy.mark_faulty(block);
             }
         }
-        self.strategy.rebuild(&self.occupancy);
+        self.begin();
+    }
+
+    /// Lets the strategy begin with this occupancy.
+    #[inline(never)]
+    pub(crate) fn begin(&mut self) {
+        let event = OccupancyEvent::Reset;
+        self.strategy.changed(&self.occupancy, event, &|| ());
     }
 
     /// The blocks of the machine in which there are no processors.
@@ -393,7 +400,6 @@ impl<'m, S: Strategy> Allocator<'m, S> {
     /// Takes back the blocks of the chain whose first cell this is. Returns how many processors
     /// they have.
     // The board has one copy.
-    #[cfg_attr(target_os = "none", inline)]
     #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(crate) fn give_back(&mut self, mut head: Link, pause: Option<&Pause<'_, 'm>>) -> u32 {
         let mut processors = 0;

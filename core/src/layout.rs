@@ -124,7 +124,6 @@ impl Layout {
     /// returns false. Returns whether it reached the end. `visit` may get a word more than once,
     /// each time with other bits.
     // The board and the page in the browser have one copy for each caller.
-    #[cfg_attr(any(target_os = "none", target_family = "wasm"), inline)]
     #[cfg_attr(not(any(target_os = "none", target_family = "wasm")), inline(always))]
     pub(crate) fn words(&self, block: Block, mut visit: impl FnMut(usize, Word) -> bool) -> bool {
         if !self.is_plane {

@@ -307,17 +307,17 @@ impl Strategy for OwnStrategy {
     }
 
     fn changed(&mut self, occupancy: &Occupancy<'_>, event: OccupancyEvent, _: &dyn Fn()) {
-        if let OccupancyEvent::Taken(block)
-        | OccupancyEvent::Released(block)
-        | OccupancyEvent::Repaired(block) = event
-            && !self.is_stale
-        {
-            self.show(occupancy, nodes(&self.machine, block));
+        match event {
+            OccupancyEvent::Reset => self.show_all(occupancy),
+            OccupancyEvent::Taken(block)
+            | OccupancyEvent::Released(block)
+            | OccupancyEvent::Repaired(block)
+                if !self.is_stale =>
+            {
+                self.show(occupancy, nodes(&self.machine, block));
+            }
+            _ => {}
         }
-    }
-
-    fn rebuild(&mut self, occupancy: &Occupancy<'_>) {
-        self.show_all(occupancy);
     }
 }
 

@@ -146,7 +146,7 @@ impl<'m> Allocator<'m> {
 /// These methods are also for a controller.
 impl<S: Strategy> Allocator<'_, S> {
     /// Restores a block of a chain, behind its other blocks. `chain` is the chain with its last
-    /// cell. Returns the longer chain with its last cell. Only before [`Allocator::end_restoring`].
+    /// cell. Returns the longer chain with its last cell. Only before [`Allocator::begin`].
     ///
     /// # Errors
     ///
@@ -177,7 +177,7 @@ impl<S: Strategy> Allocator<'_, S> {
         draft.suspend().ok_or(RestoreError::NoRoom)
     }
 
-    /// Restores the faulty processors of an item. Only before [`Allocator::end_restoring`].
+    /// Restores the faulty processors of an item. Only before [`Allocator::begin`].
     ///
     /// # Errors
     ///
@@ -196,11 +196,6 @@ impl<S: Strategy> Allocator<'_, S> {
         let is_absent = move |node| self.absent().any(|block| grid.holds(block, node));
         let faulty = self.occupancy.faulty_nodes();
         faulty.filter(move |&node| !(Description::BUILT && is_absent(node)))
-    }
-
-    /// All busy processors are restored: the strategy begins with this occupancy.
-    pub(crate) fn end_restoring(&mut self) {
-        self.strategy.rebuild(&self.occupancy);
     }
 }
 
@@ -320,7 +315,7 @@ impl Restore for RestoringAllocator<'_, '_> {
         }
         if kind >= ItemKind::Strategy && stage < ItemKind::Strategy {
             consistent(self.allocator.pool.is_restored(self.cells))?;
-            self.allocator.end_restoring();
+            self.allocator.begin();
         }
         match kind {
             ItemKind::Blocks => self.block(from.take()?),

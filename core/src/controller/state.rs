@@ -524,7 +524,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Restore for Restoring<'_, '_, S, D> 
             if Reserved::BUILT {
                 consistent(self.controller.overlapping_reservations().is_none())?;
             }
-            self.controller.allocator.end_restoring();
+            self.controller.allocator.begin();
         }
         match kind {
             ItemKind::Running => self.running(from.take()?)?,

@@ -82,7 +82,6 @@ impl Occupancy<'_> {
     /// Marks a held block as free; its faulty processors stay busy. Returns the number of its
     /// processors.
     // One copy on the board, to save flash.
-    #[cfg_attr(target_os = "none", inline)]
     #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(crate) fn give_back(&mut self, block: Block) -> u32 {
         let area = self.layout.area(block);

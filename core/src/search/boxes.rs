@@ -37,7 +37,6 @@ pub(crate) struct First<'a, 'o, 'd, 'p> {
 
 impl Pick for First<'_, '_, '_, '_> {
     // The board and the page in the browser have one copy.
-    #[cfg_attr(any(target_os = "none", target_family = "wasm"), inline)]
     #[cfg_attr(not(any(target_os = "none", target_family = "wasm")), inline(always))]
     fn in_plane(&mut self, sides: Sides) -> Option<Block> {
         let scratch = self.scratch.reborrow();

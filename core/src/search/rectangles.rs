@@ -40,7 +40,6 @@ use crate::word::{Doubling, LONG_WORDS, WORD_BITS, Word, and_shifted, complement
 ///
 /// O(rows * words in a row * log w) in ordinary occupancies; when every window fails in its lowest
 /// row, O(rows * (h + log w) * words in a row), on hosts O(rows * h * log w * words in a row).
-#[cfg_attr(target_os = "none", inline)]
 #[cfg_attr(not(target_os = "none"), inline(always))]
 pub(crate) fn first_fit(
     occupancy: &Occupancy<'_>,

@@ -121,7 +121,6 @@ macro_rules! strategies {
             /// The search of the strategy, without the rules of a description: for one place, or
             /// for the blocks that the strategy itself writes into the draft.
             // The board and the page in the browser have one copy.
-            #[cfg_attr(any(target_os = "none", target_family = "wasm"), inline)]
             #[cfg_attr(not(any(target_os = "none", target_family = "wasm")), inline(always))]
             #[allow(unused, reason = "most parameters do not matter")]
             fn search(
@@ -186,7 +185,7 @@ pub struct AnyStrategy<'m> {
 
 impl<'m> AnyStrategy<'m> {
     /// The strategy of this kind for a machine that it serves ([`check`]), in a workspace that is
-    /// large enough. [`Strategy::rebuild`] is called before anything else.
+    /// large enough. [`OccupancyEvent::Reset`] comes before anything else.
     pub(crate) fn new(kind: StrategyKind, grid: &Grid, workspace: Workspace<'m>) -> Self {
         let mut facts = facts_of(kind, grid);
         facts.list_capacity = workspace.list.len() as u32;
@@ -275,7 +274,6 @@ impl Strategy for AnyStrategy<'_> {
     }
 
     // The board and the page in the browser have one copy.
-    #[cfg_attr(any(target_os = "none", target_family = "wasm"), inline)]
     #[cfg_attr(not(any(target_os = "none", target_family = "wasm")), inline(always))]
     fn propose(&mut self, site: &Site<'_>, request: &Request, draft: &mut Draft<'_, '_>) -> bool {
         if self.is_ruled(request) {
@@ -295,7 +293,6 @@ impl Strategy for AnyStrategy<'_> {
     }
 
     // The board and the page in the browser have one copy.
-    #[cfg_attr(any(target_os = "none", target_family = "wasm"), inline)]
     #[cfg_attr(not(any(target_os = "none", target_family = "wasm")), inline(always))]
     fn changed(&mut self, occupancy: &Occupancy<'_>, event: OccupancyEvent, poll: &dyn Fn()) {
         let workspace = &mut self.workspace;
@@ -304,11 +301,6 @@ impl Strategy for AnyStrategy<'_> {
             kept => kept.changed(workspace, occupancy, event, poll),
             else ()
         );
-    }
-
-    fn rebuild(&mut self, occupancy: &Occupancy<'_>) {
-        let workspace = &mut self.workspace;
-        with_kept!(&mut self.kept, kept => kept.rebuild(workspace, occupancy), else ());
     }
 
     #[cfg(feature = "restore")]

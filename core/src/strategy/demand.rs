@@ -24,7 +24,6 @@ pub(super) fn area(request: &Request, grid: &Grid) -> Result<u32, Refusal> {
 
 /// The demand of a strategy that lays the extents along dimensions 0, 1, .. as they are named.
 // The board has one copy.
-#[cfg_attr(target_os = "none", inline)]
 #[cfg_attr(not(target_os = "none"), inline(always))]
 pub(super) fn as_named(request: &Request, grid: &Grid) -> Result<u32, Refusal> {
     if grid.dimensions() > 2 {
@@ -48,7 +47,6 @@ fn in_all_dimensions(shape: Shape, grid: &Grid) -> Result<u32, Refusal> {
 /// The demand of a strategy that lays the extents along the dimensions in any order that the
 /// request allows.
 // The board has one copy.
-#[cfg_attr(target_os = "none", inline)]
 #[cfg_attr(not(target_os = "none"), inline(always))]
 pub(super) fn in_any_order(request: &Request, grid: &Grid) -> Result<u32, Refusal> {
     match as_named(request, grid) {

@@ -21,9 +21,6 @@ pub(super) trait Keeps {
     ) {
     }
 
-    /// Called before any other method.
-    fn rebuild(&mut self, _workspace: &mut Workspace<'_>, _occupancy: &Occupancy<'_>) {}
-
     #[cfg(feature = "restore")]
     fn save(&self, _state: &mut Writer<'_>) {}
 
@@ -46,7 +43,6 @@ pub(crate) struct Bounds;
 
 impl Keeps for Bounds {
     // A call takes as long as most releases, and the board has one copy.
-    #[cfg_attr(target_os = "none", inline)]
     #[cfg_attr(not(target_os = "none"), inline(always))]
     fn changed(
         &mut self,
@@ -55,13 +51,13 @@ impl Keeps for Bounds {
         event: OccupancyEvent,
         _poll: &dyn Fn(),
     ) {
-        if let OccupancyEvent::Released(block) | OccupancyEvent::Repaired(block) = event {
-            columns::raise(occupancy, workspace.words, block);
+        match event {
+            OccupancyEvent::Released(block) | OccupancyEvent::Repaired(block) => {
+                columns::raise(occupancy, workspace.words, block);
+            }
+            OccupancyEvent::Reset => columns::forget(occupancy, workspace.words),
+            OccupancyEvent::Taken(_) | OccupancyEvent::SuppositionEnded => {}
         }
-    }
-
-    fn rebuild(&mut self, workspace: &mut Workspace<'_>, occupancy: &Occupancy<'_>) {
-        columns::forget(occupancy, workspace.words);
     }
 }
 

@@ -112,16 +112,14 @@ pub trait Strategy {
     /// work the strategy calls `poll`, as it calls [`Draft::poll`] in a search.
     fn changed(&mut self, _occupancy: &Occupancy<'_>, _event: OccupancyEvent, _poll: &dyn Fn()) {}
 
-    /// Forgets everything and begins with this occupancy.
-    fn rebuild(&mut self, _occupancy: &Occupancy<'_>) {}
-
-    /// Saves, as any number of items, the data on which decisions depend and which
-    /// [`Strategy::rebuild`] cannot make from the occupancy. Most strategies have no such data.
+    /// Saves, as any number of items, the data on which decisions depend and which the strategy
+    /// cannot make from the occupancy at [`OccupancyEvent::Reset`]. Most strategies have no such
+    /// data.
     #[cfg(feature = "restore")]
     fn save(&self, _state: &mut Writer<'_>) {}
 
-    /// Restores from the next item that [`Strategy::save`] has written. [`Strategy::rebuild`] is
-    /// called before the first.
+    /// Restores from the next item that [`Strategy::save`] has written. The event
+    /// [`OccupancyEvent::Reset`] comes before the first.
     ///
     /// # Errors
     ///
@@ -148,6 +146,9 @@ pub struct BoxForm {
 /// An event of the machine's occupancy.
 #[derive(Clone, Copy, Debug)]
 pub enum OccupancyEvent {
+    /// The machine was configured, or its jobs and faults were restored. The strategy forgets
+    /// everything and begins with this occupancy. This is the first event.
+    Reset,
     /// The block has become busy: a job took it, or its processors became faulty. Some of the
     /// faulty processors may have been busy before.
     Taken(Block),
@@ -224,7 +225,6 @@ pub(crate) fn demands_exactly(
 ///
 /// A refusal that is not temporary ([`Refusal::is_temporary`]): the request could never be granted.
 // The board has one copy.
-#[cfg_attr(target_os = "none", inline)]
 #[cfg_attr(not(target_os = "none"), inline(always))]
 pub(crate) fn demand_on(
     strategy: &(impl Strategy + ?Sized),

@@ -52,7 +52,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg32;
 
 use super::keeps::Keeps;
-use super::{Draft, Gather, Request, Site, Workspace};
+use super::{Draft, Gather, OccupancyEvent, Request, Site, Workspace};
 #[cfg(feature = "restore")]
 use crate::checkpoint::{Reader, RestoreError, Writer};
 use crate::occupancy::Occupancy;
@@ -116,8 +116,16 @@ impl Draws {
 }
 
 impl Keeps for Draws {
-    fn rebuild(&mut self, _: &mut Workspace<'_>, _: &Occupancy<'_>) {
-        *self = Draws::new(self.seed);
+    fn changed(
+        &mut self,
+        _: &mut Workspace<'_>,
+        _: &Occupancy<'_>,
+        event: OccupancyEvent,
+        _: &dyn Fn(),
+    ) {
+        if matches!(event, OccupancyEvent::Reset) {
+            *self = Draws::new(self.seed);
+        }
     }
 
     #[cfg(feature = "restore")]

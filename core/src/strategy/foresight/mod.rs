@@ -13,7 +13,7 @@ use super::contiguous::first_in;
 use super::demand::in_any_order;
 use super::keeps::Keeps;
 use super::kind::BUDGETS;
-use super::{Draft, Site, Workspace};
+use super::{Draft, OccupancyEvent, Site, Workspace};
 #[cfg(feature = "restore")]
 use crate::checkpoint::{Reader, RestoreError, Writer};
 use crate::grid::{ANY_GRID, Block, Grid, Shape};
@@ -266,10 +266,18 @@ impl Keeps for Foresight {
         }
     }
 
-    fn rebuild(&mut self, workspace: &mut Workspace<'_>, _: &Occupancy<'_>) {
-        let parts = Parts::new(workspace.words, self.division);
-        self.expected.begin(parts.table);
-        self.latest = (0, 0);
+    fn changed(
+        &mut self,
+        workspace: &mut Workspace<'_>,
+        _: &Occupancy<'_>,
+        event: OccupancyEvent,
+        _: &dyn Fn(),
+    ) {
+        if matches!(event, OccupancyEvent::Reset) {
+            let parts = Parts::new(workspace.words, self.division);
+            self.expected.begin(parts.table);
+            self.latest = (0, 0);
+        }
     }
 
     /// The recent requests, the oldest first.

@@ -276,20 +276,12 @@ impl Keeps for FreeSubmeshList {
             (OccupancyEvent::Repaired(block), Some(len)) if occupancy.grid().area(block) == 1 => {
                 released(memory, len, occupancy, block, poll)
             }
-            _ => Err(NoRoom),
+            (OccupancyEvent::Reset | OccupancyEvent::Repaired(_), _) | (_, None) => Err(NoRoom),
         };
         // The memory has room for any list that is made anew.
         self.len = len
             .or_else(|NoRoom| list::build(memory, occupancy, poll))
             .ok();
-    }
-
-    fn rebuild(&mut self, workspace: &mut Workspace<'_>, occupancy: &Occupancy<'_>) {
-        self.len = if self.is_plane() {
-            list::build(workspace.list, occupancy, &|| ()).ok()
-        } else {
-            None
-        };
     }
 
     fn check_invariants(&self, workspace: &Workspace<'_>, occupancy: &Occupancy<'_>) {
