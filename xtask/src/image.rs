@@ -99,10 +99,8 @@ impl Image {
         let scheduler = [form.to_owned(), number.to_string()];
         let names = strategies.iter().map(ToString::to_string);
         run!("cargo build {EXHAUSTIVE...} --example measure")?;
-        let measure = cmd!(
-            "cargo run --quiet {EXHAUSTIVE...} --example measure --
-             {what} {board} {path} {place...} {scheduler...} {names...}"
-        );
+        let program = root().join(target_dir()).join("debug/examples/measure");
+        let measure = cmd!("{program} {what} {board} {path} {place...} {scheduler...} {names...}");
         Ok(measure.read()?.lines().map(cells).collect())
     }
 
