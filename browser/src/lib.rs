@@ -26,8 +26,8 @@ use headless_chrome::protocol::cdp::types::Event;
 use headless_chrome::{Browser, LaunchOptions, Tab};
 use serde_json::Value;
 
-/// Runs the simulator in a folder; returns what it printed. The simulator is the program that
-/// `MESHALLOC_HOST_SIM` names; where that is unset, cargo builds it.
+/// Runs the simulator in a folder; returns what it printed. `MESHALLOC_HOST_SIM` is the absolute
+/// path of the simulator. If it is not set, cargo builds the simulator.
 pub fn host_sim(folder: &Path, line: &str) -> String {
     let workspace = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
     let mut command = env::var_os("MESHALLOC_HOST_SIM").map_or_else(

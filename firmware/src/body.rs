@@ -19,8 +19,8 @@ pub(crate) fn encode(message: &impl Serialize, room: &mut [u8]) -> postcard::Res
 /// If the bytes are not the body of a message.
 pub(crate) fn decode<'de, T: Deserialize<'de>>(body: &'de [u8]) -> postcard::Result<T> {
     let mut reader = postcard::Deserializer::from_bytes(body);
-    // The message has a single variable, so that the compiler reads it into the place of the
-    // result, without a copy.
+    // One variable holds the result from beginning to end, so that the compiler reads the message
+    // into the place of the result, without a copy.
     let mut message = T::deserialize(&mut reader);
     if !matches!(reader.finalize(), Ok([])) {
         message = Err(postcard::Error::DeserializeBadEncoding);

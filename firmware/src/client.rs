@@ -577,7 +577,7 @@ impl<L: Line> Client<L> {
             ServerMessage::Error(ProtocolError::OtherBoot { .. }) => {
                 self.session = None;
                 self.hello()?;
-                // Only for the time of one frame the boot was another one.
+                // Hello has found the known boot, so only one answer named another one.
                 Err(ClientError::SessionLost)
             }
             ServerMessage::Error(ProtocolError::NoSession) => {

@@ -20,6 +20,6 @@ pub(crate) const EXHAUSTIVE: [&str; 9] = {
     [a, b, c, d, e, f, g, "--features", features]
 };
 
-/// Options that build `host-sim` as the tests do. Without an example or a test, cargo leaves out the
-/// features of dev-dependencies, and compiles the simulator once more.
+/// Options that build `host-sim` as the tests do. Without an example or a test, cargo leaves out
+/// the features of dev-dependencies, and compiles the simulator once more.
 pub(crate) const HOST_SIM: [&str; 4] = ["--bin", "host-sim", "--example", "serve"];

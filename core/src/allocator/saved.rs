@@ -146,7 +146,8 @@ impl<'m> Allocator<'m> {
 /// These methods are also for a controller.
 impl<S: Strategy> Allocator<'_, S> {
     /// Restores a block of a chain, behind its other blocks. `chain` is the chain with its last
-    /// cell. Returns the longer chain with its last cell. Only before [`Allocator::begin`].
+    /// cell. Returns the longer chain with its last cell. Only before the call of
+    /// [`Allocator::begin`] that ends the restoring.
     ///
     /// # Errors
     ///
@@ -177,7 +178,8 @@ impl<S: Strategy> Allocator<'_, S> {
         draft.suspend().ok_or(RestoreError::NoRoom)
     }
 
-    /// Restores the faulty processors of an item. Only before [`Allocator::begin`].
+    /// Restores the faulty processors of an item. Only before the call of [`Allocator::begin`] that
+    /// ends the restoring.
     ///
     /// # Errors
     ///

@@ -31,9 +31,9 @@ pub(crate) enum Growing {
     Height,
 }
 
-/// Answers whether submeshes of many sides are free, while one of the sides grows. The extent
-/// across does not grow with the length. So a length that was looked at before rules out most
-/// sides.
+/// Answers whether submeshes of many sides are free, while one of the sides grows. Longer free
+/// submeshes have no greater extent across than shorter ones. So a length that was looked at before
+/// rules out most sides.
 pub(crate) struct Staircase<'a, 's> {
     busy: &'a [Word],
     stride: usize,

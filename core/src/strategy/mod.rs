@@ -143,11 +143,11 @@ pub struct BoxForm {
     pub steps: [u16; DESCRIBED_MAX],
 }
 
-/// An event of the machine's occupancy.
+/// An event after which a strategy may have to update its data.
 #[derive(Clone, Copy, Debug)]
 pub enum OccupancyEvent {
     /// The machine was configured, or its jobs and faults were restored. The strategy forgets
-    /// everything and begins with this occupancy. This is the first event.
+    /// everything and begins with this occupancy. The first event is a reset; others may follow.
     Reset,
     /// The block has become busy: a job took it, or its processors became faulty. Some of the
     /// faulty processors may have been busy before.

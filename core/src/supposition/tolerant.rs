@@ -48,9 +48,9 @@ use crate::tolerance::Tolerance;
 
 /// The most faulty processors that are supposed to work, in turn.
 const UNHELD_MAX: usize = 32;
-/// The most searches with faulty processors for a slice: enough for all choices of one or two of 22
-/// processors, or for each of [`UNHELD_MAX`] processors and most pairs of them. Searches take up to
-/// 50 ms each on the board.
+/// The most searches with faulty processors for a slice: enough for each one and each pair of 22
+/// processors, or for each one of [`UNHELD_MAX`] processors and each pair of 21 of them. Searches
+/// take up to 50 ms each on the board.
 const SEARCHES_MAX: u32 = 256;
 
 /// The faulty processors that no job holds and that are not absent, in the order of their numbers.

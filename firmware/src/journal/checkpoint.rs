@@ -127,8 +127,8 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
 
     /// Commits the checkpoint: it counts from now on, and its region becomes the active one. If the
     /// region before it cannot be closed, nothing can be appended before another checkpoint, which
-    /// closes this region. The reason is that the loss of a checkpoint must be noticed, since its
-    /// records are lost with it.
+    /// closes the region of this one. If a checkpoint is lost, the records behind it are lost, too,
+    /// and the next start must notice that.
     ///
     /// ```text
     ///   region 0   checkpoint 7 │ records │ a bit has changed     cannot be closed, looks whole

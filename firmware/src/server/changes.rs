@@ -160,7 +160,7 @@ impl<K: Keep, const CLIENTS: usize> Server<'_, K, CLIENTS> {
             };
             let appended = self.keep.append(&record, commit.adds);
             kept = Some(appended);
-            // The caller makes the answer from `kept`, so any error will do here.
+            // `begun` is made from `kept` below, so any error will do here.
             appended.map_err(|_| Refusal::TableFull.into())
         };
         let on_commit: Option<OnCommit<'_>> = if K::KEEPS { Some(&mut on_commit) } else { None };

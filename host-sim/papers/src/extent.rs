@@ -22,8 +22,8 @@ pub struct Extent {
     pub dense_replications: Replications,
     /// The length of runs that are measured with a clock.
     pub clocked: Length,
-    /// How often each run with a clock is repeated; the least time counts. The repetitions do the
-    /// same work, and other work of the machine only makes them longer.
+    /// How often each run with a clock is made; the least time counts. These runs do the same work,
+    /// and other work of the machine only makes them longer.
     pub clocked_repeats: u32,
 }
 

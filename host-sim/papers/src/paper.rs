@@ -90,7 +90,7 @@ pub struct Lengths {
     /// Replications of these.
     #[serde(default)]
     pub clocked_replications: u32,
-    /// How often each run with a clock is repeated; the least time counts.
+    /// How often each run with a clock is made; the least time counts.
     #[serde(default)]
     pub clocked_repeats: u32,
 }

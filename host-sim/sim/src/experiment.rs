@@ -125,7 +125,7 @@ pub struct Experiment {
     /// service times.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failures: Option<Failures>,
-    /// What a run does only if it is asked to.
+    /// The optional measurements, and whether jobs end at their estimates.
     #[serde(flatten)]
     pub switches: Switches,
     /// If given, jobs make room for those of a higher priority; jobs then have service times.
@@ -457,7 +457,8 @@ impl Experiment {
         }
     }
 
-    /// The conditions under which a replication is made.
+    /// The conditions under which a replication is made, without [`Conditions::served`], which
+    /// depends on the strategy.
     ///
     /// # Errors
     ///

@@ -1,10 +1,10 @@
 //! Preemption: running jobs make room for a job that waits and has a higher priority.
 //!
 //! After each event, when the scheduler has had its turn, the jobs that wait are looked at in the
-//! order of the queue. The first job that has a higher priority than preemptible running jobs, and
-//! that surely fits after some of them have gone, takes their processors, and the scheduler has
-//! another turn. This is repeated until there is no such job. The jobs that go are chosen by
-//! [`Situation::victims`](crate::situation::Situation::victims): at most
+//! order of the queue. The first job that has a higher priority than at least one preemptible
+//! running job, and that surely fits after some such jobs have gone, takes their processors, and
+//! the scheduler has another turn. This is repeated until there is no such job. The jobs that go
+//! are chosen by [`Situation::victims`](crate::situation::Situation::victims): at most
 //! [`VICTIMS_MAX`](meshalloc::VICTIMS_MAX), with the least work to lose since their starts. The
 //! choice may be empty, if the job fits and the scheduler put other jobs first. All of this is one
 //! change of the controller ([`Change::Preempt`](meshalloc::Change::Preempt)).

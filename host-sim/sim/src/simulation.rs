@@ -61,8 +61,8 @@
 //! # Memory
 //!
 //! Jobs go on arriving until the last measured job has left, and far above saturation millions
-//! would. So where jobs may be kept, an arrival after the last measured one is put off while more
-//! than [`KEPT_MAX`] jobs are kept: it would only join their end, so nothing that is measured or
+//! would. So where jobs may be kept, an arrival after the last measured one is put off while at
+//! least [`KEPT_MAX`] jobs are kept: it would only join their end, so nothing that is measured or
 //! decided depends on when it does. What is kept is at most that or the measured jobs, whichever
 //! are more, and a run takes no longer than serving the measured jobs does.
 //!

@@ -70,8 +70,8 @@ struct Connection {
 #[derive(Clone)]
 pub(super) struct Opener {
     inbox: SyncSender<Happening>,
-    /// The number of frames in the inbox. It is below 0 while a frame is taken that its sender has
-    /// not counted yet.
+    /// The number of frames in the inbox. It is below 0 for a moment if a frame is taken before its
+    /// sender has counted it.
     waiting: Arc<AtomicIsize>,
     open: Arc<AtomicUsize>,
     latest: Arc<AtomicUsize>,

@@ -14,7 +14,8 @@ use meshalloc_tests::saved::{restore, save};
 
 const SIDE: u16 = 6;
 const JOBS: u32 = 12;
-/// With all configurations over 10^6 in the exhaustive tests.
+/// The number of rounds of a trial. In the exhaustive tests the twelve trials have over 10^6 rounds
+/// together.
 const ROUNDS: u32 = exhaustive(90_000, 5_000);
 
 /// The processors of each running job.

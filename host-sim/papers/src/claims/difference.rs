@@ -10,7 +10,7 @@ pub(super) fn difference(found: &[At<Estimate>], paper: f64, error: f64) -> Judg
         let Some((low, high)) = interval(estimate) else {
             return Verdict::NotDecided;
         };
-        // From here on the signs are those of a paper's number over 0.
+        // If the paper's number is below 0, the signs are reversed, so that it counts as over 0.
         let (low, high) = if paper < 0.0 {
             (-high, -low)
         } else {
@@ -43,7 +43,7 @@ pub(super) fn meets((low, high): (f64, f64), paper: f64, error: f64) -> Verdict 
     }
 }
 
-/// Each mean meets the paper's number. The error of that number is the part `error` of the number.
+/// Each mean meets the paper's number `paper`, give or take `error * paper`.
 pub(super) fn value(found: &[At<Estimate>], paper: f64, error: f64) -> Judgement {
     let verdict = |estimate: &Estimate| {
         interval(estimate).map_or(Verdict::NotDecided, |ends| {

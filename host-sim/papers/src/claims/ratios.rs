@@ -31,8 +31,8 @@ pub(super) fn least_affected(all_own: &[At<Ratio>], others: &[At<Ratio>]) -> Jud
     let both_saturated = Some(Compared::BothSaturated);
     let open = all.any(|ratio| matches!(ratio.value, Some(Compared::Growing) | None))
         || all_own.iter().any(|own| own.value == both_saturated);
-    // A strategy that is saturated under one of the two workloads is farther from 1 than any
-    // number.
+    // A strategy that is saturated under one of the workloads, or under both, is farther from 1
+    // than any number.
     let distance = |ratio: &Ratio| match ratio {
         Some(Compared::Number(ratio)) => (ratio.mean - 1.0).abs(),
         _ => f64::INFINITY,

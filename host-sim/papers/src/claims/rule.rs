@@ -42,9 +42,9 @@ pub enum Rule {
     Grows {},
     /// The two numbers are nearly the same at every point.
     Close {
-        /// The largest distance from 1 with which the claim holds, in percent.
+        /// The largest distance of the ratio from 1 with which the claim holds, in percent.
         tight: f64,
-        /// The largest distance from 1 with which the claim does not fail, in percent.
+        /// The largest distance of the ratio from 1 with which the claim does not fail, in percent.
         loose: f64,
     },
     /// The ratio of own to other passes a factor once, in either direction.
@@ -384,8 +384,8 @@ impl Evidence<'_> {
         ))
     }
 
-    /// A text about the jobs that can never be placed, which the means leave out: their largest
-    /// part of all jobs. Empty if all jobs can be placed.
+    /// A text that says which part of the jobs at most can never be placed; the means leave these
+    /// jobs out. Empty if all jobs can be placed.
     fn never_placed(&self) -> String {
         let points = self
             .lines

@@ -252,7 +252,7 @@ settings! {
     /// cycles [default: 10]
     slowdown_threshold: number f64 = "TIME", MEASUREMENT, read = names::time;
 
-    /// Fraction of the jobs, the first to arrive, that is not measured: 0 to below 1 [default:
+    /// Fraction of the jobs that is not measured, from the first arrival on: 0 to below 1 [default:
     /// 0.05]
     warmup: number f64 = "FRACTION", MEASUREMENT, read = warmup, not = ["log"];
 
@@ -392,9 +392,9 @@ settings! {
     kill_at_estimate: switch bool = "true|false", ESTIMATES, not = ["pattern", "io", "io-nodes"];
 
     /// Running jobs make room for a waiting job of a higher priority: on, or on:GRACE if they run
-    /// on for the time GRACE first. The preemptible jobs of lower priority make room that lose the
-    /// least work (columns preemptible and priority of a mix or a log). They wait again at their
-    /// old places in the queue [default: off]
+    /// on for the time GRACE first. Those preemptible jobs of a lower priority go after which it
+    /// fits, with the least work to lose (columns preemptible and priority of a mix or a trace).
+    /// They wait again at their old places in the queue [default: off]
     preemption: text PreemptionRule = "off|on[:GRACE]", PREEMPTION,
         not = ["pattern", "io", "io-nodes"], needs = [["mix", "log"]];
 

@@ -23,21 +23,23 @@ pub struct Conditions {
     /// Whether jobs may have priorities. If so, and the controller can get more memory, no job is
     /// kept outside the controller, even under first come, first served.
     pub has_priorities: bool,
-    /// What the run does only if it is asked to.
+    /// The optional measurements, and whether jobs end at their estimates.
     pub switches: Switches,
     /// Run times count as at least this in the bounded slowdown, in ticks, over 0.
     pub slowdown_threshold: Ticks,
-    /// What the controller serves. Runs that measure reasons or preempt jobs need it.
+    /// What the controller serves. A run that measures reasons or preempts jobs needs it; without
+    /// it such a run fails as with a strategy of your own.
     pub served: Option<Served>,
     /// Blocks of the grid in which there are no processors. They are not counted.
     pub absent: Vec<Block>,
     /// What fails in the run and is repaired; jobs then have service times.
     pub failures: Option<Timeline>,
-    /// If given, jobs make room for those of a higher priority; jobs then have service times.
+    /// If given, jobs make room for those of a higher priority; jobs then have service times. If
+    /// failures are given, their checkpoint counts, and not that of `preemption`.
     pub preemption: Option<Preempting>,
 }
 
-/// What a run does only if it is asked to.
+/// The optional measurements of a run, and whether jobs end at their estimates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Switches {
     /// Measure the largest slice that could be placed, with a search after each change.

@@ -33,7 +33,7 @@ use crate::workload::{TimeUnit, Work};
 /// There are four differences from fair shares. A node sends over one channel and receives over
 /// another, both as fast as a link. A message takes L + 1 cycles of each channel. A message that
 /// waits for a channel keeps the channels that it holds. The message that is first at a channel has
-/// all of its bandwidth.
+/// the whole channel.
 ///
 /// Time is that of the [network](Network), and logarithmic in the number of running jobs for each
 /// message.

@@ -29,8 +29,9 @@ pub(super) struct State<'o> {
     pub(super) queue: Queue,
     disperser: Disperser,
     pub(super) arrived: u32,
-    /// The number of jobs in the controller's queue. The next field counts the running jobs.
+    /// The number of jobs in the controller's queue.
     pub(super) waiting: u32,
+    /// The number of jobs that hold processors, interrupted ones included.
     pub(super) running: u32,
     /// The requested processors of the running jobs, without the jobs that wait for a repair.
     pub(super) in_use: u64,

@@ -35,17 +35,18 @@ pub(super) enum Cheapest {
     TooMany,
     /// The request does not fit even when all jobs that may leave have left.
     Never,
-    /// The search for places of all slices of a gang gives up even when these jobs have left.
+    /// The search for a place, or for places of all slices of a gang, gives up even when all jobs
+    /// that may leave have left.
     Unknown,
 }
 
 impl Situation<'_> {
     /// The cheapest set of at most `most` jobs.
     ///
-    /// If the strategy gives boxes, the first attempt goes by place. Among the boxes of the shape
-    /// that have no faulty processor, take the box whose jobs weigh least. If the strategy grants
-    /// the request without these jobs, no cheaper set exists. Otherwise all sets are tried, the
-    /// smaller ones first, up to [`TRIES_MAX`].
+    /// If the strategy gives boxes, the first attempt goes by place. Of the boxes of the shape
+    /// without faulty processors and without jobs that stay, the search takes the one whose jobs
+    /// weigh least. If the strategy grants the request without these jobs, no cheaper set exists.
+    /// Otherwise all sets are tried, the smaller ones first, up to [`TRIES_MAX`].
     pub(super) fn cheapest(
         &self,
         request: &Request,

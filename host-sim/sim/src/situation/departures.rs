@@ -45,10 +45,10 @@ impl Situation<'_> {
     /// A smallest set of running jobs after whose departure the request is granted, if no other job
     /// starts. A gang is not granted if the search for its slices gives up.
     ///
-    /// If the strategy gives boxes, the first attempt goes by place. Among the boxes of the shape
-    /// that have no faulty processor, take the box in which the fewest jobs hold processors. If the
-    /// strategy grants the request without these jobs, no smaller set exists. Otherwise all sets
-    /// are tried, the smaller ones first, up to [`TRIES_MAX`].
+    /// If the strategy gives boxes, the first attempt goes by place. Of the boxes of the shape
+    /// without faulty processors, the search takes the one in which the fewest jobs hold
+    /// processors. If the strategy grants the request without these jobs, no smaller set exists.
+    /// Otherwise all sets are tried, the smaller ones first, up to [`TRIES_MAX`].
     ///
     /// # Errors
     ///

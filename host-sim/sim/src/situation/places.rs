@@ -45,9 +45,9 @@ impl Situation<'_> {
         Ok(Room { times, places })
     }
 
-    /// The legal shapes of a machine whose description lists them, or gives the multiples of which
-    /// their sides are; the smallest shape first. If slices may be turned, each shape is there in
-    /// one order of its sides. Empty if any shape is legal.
+    /// The legal shapes of a machine whose description lists them, or gives the numbers of which
+    /// their sides are multiples; the smallest shape first. If slices may be turned, each shape is
+    /// there in one order of its sides. Empty if any shape is legal.
     pub fn legal_shapes(&self) -> Vec<Shape> {
         let Some(description) = self.description else {
             return Vec::new();

@@ -62,8 +62,8 @@ impl Situation<'_> {
     /// these jobs of processors times the time since the grant is the least possible; among such
     /// sets it has the fewest jobs.
     ///
-    /// If the search for the cheapest set gives up without a set, the result is a set in which
-    /// every job has to leave.
+    /// If the search for the cheapest set gives up, the result is the best set so far; without such
+    /// a set, it is a set in which every job has to leave.
     ///
     /// # Errors
     ///
@@ -97,8 +97,8 @@ impl Situation<'_> {
         })
     }
 
-    /// Jobs that may leave, all of which have to leave. It begins with all jobs that may leave, and
-    /// drops each job that can stay, the one with most to lose first.
+    /// A set of jobs that may leave, of which none can stay. The search begins with all jobs that
+    /// may leave, and drops each job that can stay, the one with most to lose first.
     fn irreducible(
         &self,
         waiting: &Waiting,

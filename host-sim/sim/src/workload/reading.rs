@@ -277,8 +277,8 @@ impl Reading {
     }
 
     /// Counts times, which are dates, from the second of the earliest date. Keeps only the jobs of
-    /// the window, up to the asked number. Returns the zero of the log, in ticks from the beginning
-    /// of 1970.
+    /// the window, at most as many as the options allow. Returns the zero of the log, in ticks from
+    /// the beginning of 1970.
     fn count_from(&mut self, earliest: Ticks, options: &LogOptions) -> Ticks {
         let second = TimeUnit::Second.ticks_each();
         let zero = earliest - earliest % second;

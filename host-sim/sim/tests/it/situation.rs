@@ -227,7 +227,7 @@ fn smallest_sets_and_reasons_are_those_of_brute_force() {
         in_random_states(configuration, states, &mut |_, situation, _| {
             for waiting in &situation.waiting {
                 let extents = waiting.request.shape.extents().to_vec();
-                // Sets of processors as bits.
+                // Sets of processors as bits: the machines have at most 64 processors.
                 let bit = |at: &Vec<u16>| 1_u64 << machine.node(at).unwrap().0;
                 let held = (0..situation.running.len()).map(|at| {
                     let held = points_of(&machine, situation, !(1 << at));

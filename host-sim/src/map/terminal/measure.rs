@@ -251,8 +251,8 @@ impl Measure {
     }
 
     /// The coordinates of this dimension that are shown, each with the character at which it
-    /// begins. If there is no room for all of them, one in a power of two is shown. `None` if there
-    /// is room for coordinate 0 only.
+    /// begins. If there is no room for all of them, every second one is shown, or every fourth, and
+    /// so on. `None` if only coordinate 0 would be left, or if some have no character of their own.
     fn digits(
         &self,
         columns: &[Option<Range<usize>>],

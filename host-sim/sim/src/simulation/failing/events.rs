@@ -291,7 +291,7 @@ impl<B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'_, B, E, J> {
         }
     }
 
-    /// Interrupts these jobs, and starts them again as [`Restart`] says.
+    /// Interrupts these jobs, and does with them what [`Restart`] says.
     fn interrupt(&mut self, jobs: &[u32]) -> Result<(), SimulationError> {
         let mut interrupted = Vec::new();
         for &number in jobs {
