@@ -5,22 +5,25 @@
 //! cargo run -p meshalloc-firmware --features serial --example smoke -- tcp:127.0.0.1:4000
 //! ```
 //!
-//! With `--reset` at the end it also waits for a reset of the board by hand.
+//! With `--reset` at the end it also waits for a reset of the board by hand. With `--emulator` at
+//! the end the board's clock may be slow.
 
 use std::error::Error;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use meshalloc_firmware::client::Endpoint;
-use meshalloc_firmware::client::smoke::{CLOCK_OFF, smoke, smoke_reset};
+use meshalloc_firmware::client::smoke::{CLOCK_OFF, EMULATED_CLOCK_OFF, smoke, smoke_reset};
 use meshalloc_firmware::{Client, Line, Options};
 
-const USAGE: &str = "usage: smoke tcp:HOST:PORT|serial:DEVICE [--reset]";
+const USAGE: &str = "usage: smoke tcp:HOST:PORT|serial:DEVICE [--reset|--emulator]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let (endpoint, by_hand) = match &arguments[..] {
-        [endpoint] => (endpoint, false),
-        [endpoint, option] if option == "--reset" => (endpoint, true),
+    let (endpoint, by_hand, clock_off) = match &arguments[..] {
+        [endpoint] => (endpoint, false, CLOCK_OFF),
+        [endpoint, option] if option == "--reset" => (endpoint, true, CLOCK_OFF),
+        [endpoint, option] if option == "--emulator" => (endpoint, false, EMULATED_CLOCK_OFF),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);
@@ -33,7 +36,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    match run(line, by_hand) {
+    match run(line, by_hand, clock_off) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("FAILED: {error}");
@@ -42,10 +45,10 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(line: Box<dyn Line>, by_hand: bool) -> Result<(), Box<dyn Error>> {
+fn run(line: Box<dyn Line>, by_hand: bool, clock_off: Duration) -> Result<(), Box<dyn Error>> {
     let mut report = |step: &str| println!("{step}");
     let mut client = Client::connect(line, Options::default())?;
-    smoke(&mut client, CLOCK_OFF, &mut report)?;
+    smoke(&mut client, clock_off, &mut report)?;
     if by_hand {
         smoke_reset(&mut client, &mut report)?;
     }

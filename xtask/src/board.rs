@@ -198,7 +198,7 @@ pub(crate) fn template() -> Result<()> {
     .stdin(Stdio::null());
     let mut qemu = qemu.spawn().context("qemu-system-arm cannot be started")?;
     let smoke = folder.join("debug/examples/smoke");
-    let tried = reachable(&"QEMU", port).and_then(|()| run!("{smoke} {line}"));
+    let tried = reachable(&"QEMU", port).and_then(|()| run!("{smoke} {line} --emulator"));
     qemu.kill()?;
     qemu.wait()?;
     tried

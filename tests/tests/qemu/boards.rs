@@ -2,12 +2,11 @@
 //! Their images keep a journal, so that one image of each is enough.
 
 use std::path::Path;
-use std::time::Duration;
 
 use meshalloc::{Change, JobId, Outcome, StrategyKind};
 use meshalloc_firmware::ClientError;
 use meshalloc_firmware::boards::BOARDS;
-use meshalloc_firmware::client::smoke::smoke;
+use meshalloc_firmware::client::smoke::{EMULATED_CLOCK_OFF, smoke};
 use meshalloc_firmware::protocol::Origin;
 use meshalloc_tests::qemu::{Qemu, call_at};
 use tempfile::tempdir;
@@ -19,8 +18,6 @@ const VIRT: &str = "riscv-virt";
 
 /// Resets and kills of QEMU; the first board has more.
 const RESETS: u32 = 8;
-/// QEMU loses ticks of its clock while this machine is busy.
-const CLOCK_OFF: Duration = Duration::from_secs(15);
 
 #[test]
 fn qemu_has_every_emulated_board_here() {
@@ -82,7 +79,7 @@ fn passes_the_smoke_test(qemu: &Qemu) {
     let mut client = qemu.client().unwrap();
     let mut steps = Vec::new();
     let mut report = |step: &str| steps.push(step.to_owned());
-    smoke(&mut client, CLOCK_OFF, &mut report).unwrap();
+    smoke(&mut client, EMULATED_CLOCK_OFF, &mut report).unwrap();
     println!("{}", steps.join("\n"));
     assert_eq!(steps.len(), 6);
 }
