@@ -232,12 +232,13 @@ impl<'m, S: Strategy> Allocator<'m, S> {
                 self.occupancy.mark_faulty(block);
             }
         }
-        self.begin();
+        self.reset_strategy();
     }
 
     /// Lets the strategy begin with this occupancy.
+    // One copy of what all strategies do then.
     #[inline(never)]
-    pub(crate) fn begin(&mut self) {
+    pub(crate) fn reset_strategy(&mut self) {
         let event = OccupancyEvent::Reset;
         self.strategy.changed(&self.occupancy, event, &|| ());
     }

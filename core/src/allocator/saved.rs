@@ -147,7 +147,7 @@ impl<'m> Allocator<'m> {
 impl<S: Strategy> Allocator<'_, S> {
     /// Restores a block of a chain, behind its other blocks. `chain` is the chain with its last
     /// cell. Returns the longer chain with its last cell. Only before the call of
-    /// [`Allocator::begin`] that ends the restoring.
+    /// [`Allocator::reset_strategy`] that ends the restoring.
     ///
     /// # Errors
     ///
@@ -178,8 +178,8 @@ impl<S: Strategy> Allocator<'_, S> {
         draft.suspend().ok_or(RestoreError::NoRoom)
     }
 
-    /// Restores the faulty processors of an item. Only before the call of [`Allocator::begin`] that
-    /// ends the restoring.
+    /// Restores the faulty processors of an item. Only before the call of
+    /// [`Allocator::reset_strategy`] that ends the restoring.
     ///
     /// # Errors
     ///
@@ -317,7 +317,7 @@ impl Restore for RestoringAllocator<'_, '_> {
         }
         if kind >= ItemKind::Strategy && stage < ItemKind::Strategy {
             consistent(self.allocator.pool.is_restored(self.cells))?;
-            self.allocator.begin();
+            self.allocator.reset_strategy();
         }
         match kind {
             ItemKind::Blocks => self.block(from.take()?),

@@ -524,7 +524,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Restore for Restoring<'_, '_, S, D> 
             if Reserved::BUILT {
                 consistent(self.controller.overlapping_reservations().is_none())?;
             }
-            self.controller.allocator.begin();
+            self.controller.allocator.reset_strategy();
         }
         match kind {
             ItemKind::Running => self.running(from.take()?)?,

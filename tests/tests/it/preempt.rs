@@ -11,6 +11,7 @@ use meshalloc::{
     NodeId, Outcome, Refusal, Request, SchedulerKind, Sides, StrategyKind, Ticks, Tolerance,
     Victims,
 };
+use meshalloc_tests::exhaustive;
 use meshalloc_tests::random::Random;
 use meshalloc_tests::rig::{HeapMemory, configuration, fault, mesh, unit};
 use meshalloc_tests::saved::{Parts, restore, save};
@@ -20,11 +21,7 @@ use crate::replace::{Gets, places};
 const SIDE: u16 = 6;
 const JOBS: u32 = 14;
 /// With all configurations over 10^6 operations in the exhaustive tests.
-const ROUNDS: u32 = if cfg!(feature = "exhaustive") {
-    45_000
-} else {
-    1_500
-};
+const ROUNDS: u32 = exhaustive(45_000, 1_500);
 
 /// What is known of a job.
 #[derive(Clone, Debug, PartialEq)]
