@@ -203,7 +203,9 @@ pub fn run_with(
     jobs: impl IntoIterator<Item = Job>,
     observer: &mut dyn Observer,
 ) -> Result<RunResult, SimulationError> {
-    let jobs = jobs.into_iter();
+    let mut jobs = jobs.into_iter();
+    // A run is compiled once for all kinds of iterators.
+    let jobs: &mut dyn Iterator<Item = Job> = &mut jobs;
     Run::new(execution, conditions, backend, machine, jobs, observer)?.carry_out()
 }
 
