@@ -28,6 +28,9 @@ mod endpoint;
 mod error;
 mod exchange;
 mod line;
+mod options;
+mod progress;
+mod session;
 pub mod smoke;
 
 use std::boxed::Box;
@@ -35,7 +38,7 @@ use std::collections::VecDeque;
 use std::collections::hash_map::RandomState;
 use std::format;
 use std::hash::BuildHasher;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use std::vec;
 use std::vec::Vec;
 
@@ -49,57 +52,17 @@ pub use endpoint::{Endpoint, serial_ports};
 pub use error::{ClientError, Stray};
 use exchange::Exchange;
 pub use line::{IoLine, Line, Stream};
+pub use options::Options;
+use progress::Progress;
+use session::{hello, raised};
 
-use crate::BAUD_DEFAULT;
-use crate::protocol::{
-    ClientMessage, Events, Greeting, LineCounters, Origin, ProtocolError, ServerMessage, Session,
-};
+use crate::protocol::{ClientMessage, Events, Greeting, LineCounters, ServerMessage, Session};
 
-/// The options of a client.
-#[derive(Clone, Copy, Debug)]
-pub struct Options {
-    /// How long to wait for a reply before the frame is sent again.
-    pub timeout: Duration,
-    /// How often a frame is sent before the client gives up, at least once.
-    pub tries: u32,
-    /// The number of the client. `None` for a random number. No two clients of a server may have
-    /// the same number, and a client that was started again needs another number than before.
-    pub number: Option<u32>,
-    /// How long to wait before asking again for the outcome of a change that is under way.
-    pub interval: Duration,
-    /// The rate to go to after each Hello, in bits a second: one of [`BAUDS`](crate::rate::BAUDS).
-    pub baud: u32,
-    /// How long a controller that answers may be without progress: no event, and no fewer attempts
-    /// left. The whole call may take thirty times as long.
-    pub patience: Duration,
-    /// Called every twentieth of a second while an exchange waits. If it returns true, the exchange
-    /// ends with [`ClientError::Interrupted`].
-    pub interrupted: Option<fn() -> bool>,
-}
-
-/// The bound of a whole call, in multiples of [`Options::patience`].
-const PATIENCE_TIMES: u32 = 30;
 /// The most events that wait for a caller: a controller has one for each of at most 65,534 jobs,
 /// and 16 ends of leases.
 const EVENTS_WAITING_MAX: usize = 1 << 16;
 /// The most blocks that are read for the grants of one change.
 const BLOCKS_MAX: u32 = 2 * NODES_MAX;
-
-impl Default for Options {
-    /// A timeout of one second, five tries, an interval of 10 ms, 115,200 baud, and a patience of
-    /// two minutes, as a single attempt that pauses takes a few seconds at most.
-    fn default() -> Self {
-        Options {
-            timeout: Duration::from_secs(1),
-            tries: 5,
-            number: None,
-            interval: Duration::from_millis(10),
-            baud: BAUD_DEFAULT,
-            patience: Duration::from_secs(120),
-            interrupted: None,
-        }
-    }
-}
 
 /// Counts of what a client has seen on its line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -139,57 +102,6 @@ pub struct Client<L> {
     machine: Grid,
 }
 
-/// The progress of a controller.
-struct Progress {
-    begun: Instant,
-    /// The time of the latest progress.
-    since: Instant,
-    /// The fewest attempts left, and the latest event, so far.
-    left: u32,
-    event: u64,
-}
-
-impl Progress {
-    fn new() -> Self {
-        let now = Instant::now();
-        Progress {
-            begun: now,
-            since: now,
-            left: u32::MAX,
-            event: 0,
-        }
-    }
-
-    /// Notes the present state.
-    ///
-    /// # Errors
-    ///
-    /// When it takes too long.
-    fn note(
-        &mut self,
-        left: u32,
-        event: u64,
-        patience: Duration,
-        message: &ClientMessage,
-    ) -> Result<(), ClientError> {
-        if left < self.left || event > self.event {
-            self.since = Instant::now();
-        }
-        (self.left, self.event) = (self.left.min(left), self.event.max(event));
-        let (elapsed, idle) = (self.begun.elapsed(), self.since.elapsed());
-        if idle > patience || elapsed > patience * PATIENCE_TIMES {
-            Err(ClientError::NoEnd {
-                message: error::name(message),
-                left,
-                elapsed,
-                idle,
-            })
-        } else {
-            Ok(())
-        }
-    }
-}
-
 impl<L: Line> Client<L> {
     /// Opens a session: sends Hello, as often as the options allow, and keeps the greeting.
     ///
@@ -215,49 +127,6 @@ impl<L: Line> Client<L> {
             events: VecDeque::new(),
             left: 0,
         })
-    }
-
-    /// Sends Hello again. After a change without a reply ([`ClientError::NoReply`]) this makes sure
-    /// that the change is not carried out later.
-    ///
-    /// # Errors
-    ///
-    /// As [`Client::connect`]; [`ClientError::ControllerReset`] once after each reset of the
-    /// server. The greeting is that of the new boot then, and the client can be used.
-    pub fn hello(&mut self) -> Result<&Greeting, ClientError> {
-        self.greeting = hello(&mut self.exchange)?;
-        if let Some(greeting) = raised(&mut self.exchange, &mut self.baud)? {
-            self.greeting = greeting;
-        }
-        let Greeting {
-            session,
-            events,
-            origin,
-            configuration,
-            ..
-        } = *self.greeting;
-        self.session = Some(session);
-        self.machine = configuration.machine;
-        if session.boot == self.boot {
-            if events < self.since {
-                let expected = format!("the number of an event from {} on", self.since);
-                let answer = &self.greeting;
-                return Err(ClientError::untrue(&ClientMessage::Hello, answer, expected));
-            }
-            return Ok(&self.greeting);
-        }
-        self.boot = session.boot;
-        (self.latest, self.left) = (events, 0);
-        match origin {
-            // Events that were not read are still there.
-            Origin::Restored { .. } => self.since = self.since.min(events),
-            // The grants of all jobs that run are read.
-            Origin::Damaged { .. } | Origin::Unread | Origin::Forgetful | Origin::New => {
-                self.since = 0;
-                self.events.clear();
-            }
-        }
-        Err(ClientError::ControllerReset { origin })
     }
 
     /// The greeting that answered the last Hello.
@@ -359,7 +228,8 @@ impl<L: Line> Client<L> {
     ///
     /// # Errors
     ///
-    /// [`ClientError::Refused`] with [`ProtocolError::LeasesRun`] while jobs have leases; when no
+    /// [`ClientError::Refused`] with
+    /// [`LeasesRun`](crate::protocol::ProtocolError::LeasesRun) while jobs have leases; when no
     /// reply comes.
     pub fn use_virtual_clock(&mut self, is_virtual: bool) -> Result<(), ClientError> {
         let mut progress = Progress::new();
@@ -554,41 +424,6 @@ impl<L: Line> Client<L> {
         Ok(blocks)
     }
 
-    /// The session. If it has ended, another one is opened.
-    fn session(&mut self) -> Result<Session, ClientError> {
-        match self.session {
-            Some(session) => Ok(session),
-            None => Ok(self.hello()?.session),
-        }
-    }
-
-    fn run(&mut self, message: &ClientMessage) -> Result<ServerMessage, ClientError> {
-        let answer = self.exchange.run(message)?;
-        self.session_kept(message, answer)
-    }
-
-    /// An answer that does not end the session.
-    fn session_kept(
-        &mut self,
-        message: &ClientMessage,
-        answer: ServerMessage,
-    ) -> Result<ServerMessage, ClientError> {
-        match answer {
-            ServerMessage::Error(ProtocolError::OtherBoot { .. }) => {
-                self.session = None;
-                self.hello()?;
-                // Hello has found the known boot, so only one answer named another one.
-                Err(ClientError::SessionLost)
-            }
-            ServerMessage::Error(ProtocolError::NoSession) => {
-                self.session = None;
-                Err(ClientError::SessionLost)
-            }
-            ServerMessage::Error(error) => Err(ClientError::refused(message, error)),
-            reply => Ok(reply),
-        }
-    }
-
     /// What the controller has seen on its line.
     ///
     /// # Errors
@@ -624,40 +459,4 @@ impl<L: Line> Client<L> {
     pub const fn line_mut(&mut self) -> &mut L {
         self.exchange.line_mut()
     }
-}
-
-fn hello<L: Line>(exchange: &mut Exchange<L>) -> Result<Box<Greeting>, ClientError> {
-    let message = ClientMessage::Hello;
-    match exchange.run(&message)? {
-        ServerMessage::Hello(greeting) => {
-            check::greeting(&greeting)
-                .map_err(|expected| ClientError::untrue(&message, &greeting, expected))?;
-            Ok(Box::new(greeting))
-        }
-        _ => Err(ClientError::unknown_reply(&message)),
-    }
-}
-
-/// Goes to a rate with the server, and returns the greeting at that rate; `None` if nothing
-/// changed. If the line does not work at the rate, or the server does not have it, `baud` becomes
-/// the present rate, so the other is not tried again.
-fn raised<L: Line>(
-    exchange: &mut Exchange<L>,
-    baud: &mut u32,
-) -> Result<Option<Box<Greeting>>, ClientError> {
-    if *baud == exchange.baud() {
-        return Ok(None);
-    }
-    *baud = match exchange.run(&ClientMessage::Rate { baud: *baud })? {
-        ServerMessage::Rate { baud } => baud,
-        // A server with one rate does not know the message.
-        _ => BAUD_DEFAULT,
-    };
-    if *baud == exchange.baud() {
-        return Ok(None);
-    }
-    exchange.follow(*baud)?;
-    let greeting = hello(exchange)?;
-    *baud = exchange.baud();
-    Ok(Some(greeting))
 }

@@ -39,10 +39,12 @@ use crate::sessions::{CLIENTS_MAX, Sessions};
 
 mod changes;
 mod front;
+mod meanwhile;
 #[cfg(test)]
 mod tests;
 
-use front::{Front, Meanwhile, Saving};
+use front::Front;
+use meanwhile::{Meanwhile, Saving};
 
 /// The controller behind a line, with sessions for at most `CLIENTS` clients.
 ///

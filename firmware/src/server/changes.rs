@@ -11,7 +11,8 @@ use meshalloc::Query;
 use meshalloc::controller::OnCommit;
 use meshalloc::{Change, Commit, Error, Outcome, Refusal};
 
-use super::front::{Asked, Meanwhile, Order, increment};
+use super::front::{Asked, Order, increment};
+use super::meanwhile::Meanwhile;
 use super::{Port, Server, view};
 use crate::frame::Header;
 use crate::keeping::{Keep, NO_SESSION, NoRecord, Record};
