@@ -2,8 +2,6 @@
 //! learns this number before a change takes effect, so that the state can be saved at any later
 //! time.
 
-#[cfg(doc)]
-use super::Commit;
 use super::Controller;
 use super::saved_leases::SavedLease;
 use super::state::SavedRunning;
@@ -40,8 +38,8 @@ const NUMBERS: usize = NUMBERS_MAX - 2;
 const ITEM: usize = 2;
 
 impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
-    /// [`Commit::adds`] of this change, which is about to take effect: 0 if it adds nothing for
-    /// good.
+    /// [`Commit::adds`](crate::Commit::adds) of this change, which is about to take effect: 0 if it
+    /// adds nothing for good.
     pub(super) fn growth(&self, change: &Change) -> usize {
         match change {
             Change::Submit {
@@ -81,8 +79,8 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
     }
 
     /// The most bytes that are added to a checkpoint without a further change, or by changes whose
-    /// [`Commit::adds`] is 0: by grants to the jobs that wait, and as times and counts become
-    /// longer.
+    /// [`Commit::adds`](crate::Commit::adds) is 0: by grants to the jobs that wait, and as times
+    /// and counts become longer.
     ///
     /// # Time complexity
     ///

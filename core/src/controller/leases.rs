@@ -11,6 +11,9 @@
 //! change that is refused ends no lease.
 //!
 //! Without the feature `leases` there are no leases, and a change that gives one is refused.
+//!
+//! [`Change::Lease`]: crate::Change::Lease
+//! [`Change::EndLease`]: crate::Change::EndLease
 
 use core::num::NonZeroU64;
 
@@ -18,8 +21,6 @@ use super::Controller;
 use crate::error::Error;
 use crate::job_id::JobId;
 use crate::jobs::{Cell, Ended, Slot};
-#[cfg(doc)]
-use crate::message::Change;
 use crate::pause::Pauses;
 use crate::request::Ticks;
 use crate::scheduler::ServedScheduler;

@@ -42,8 +42,6 @@ use crate::scheduler::{AnyScheduler, SchedulerKind, ServedScheduler, Try};
 use crate::storage::{Memory, Processors};
 use crate::strategy::{AnyStrategy, ServedStrategy, StrategyKind};
 use crate::view::{Status, View, check_block};
-#[cfg(doc)]
-use crate::{error::Refusal, request::Flags, strategy::Contiguity};
 
 /// Serves the processors of one machine.
 ///
@@ -199,7 +197,8 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
     /// answers and checkpoints show strategy and scheduler. The strategy brings its own memory.
     ///
     /// Proposals of the strategy are checked. One that is not legal is refused as
-    /// [`Refusal::Fragmented`], and [`Controller::illegal_proposal`] has the reason.
+    /// [`Fragmented`](crate::Refusal::Fragmented), and [`Controller::illegal_proposal`] has the
+    /// reason.
     ///
     /// # Errors
     ///
@@ -244,7 +243,8 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
     }
 
     /// The processors that must be free for an attempt for this request to be valid: as many as the
-    /// request names, or fewer if the strategy needs fewer ([`Contiguity::requested`]).
+    /// request names, or fewer if the strategy needs fewer
+    /// ([`Contiguity::requested`](crate::Contiguity::requested)).
     pub fn requested(&self, request: &Request) -> u32 {
         let named = self.strategy().facts().holds.requested(request);
         let demand = self.allocator.demand(request);
@@ -295,7 +295,8 @@ impl<'m, S: ServedStrategy, D: ServedScheduler> Controller<'m, S, D> {
 
     /// Carries a change out at the time `now`, but leaves the attempts that follow from it to
     /// [`Controller::advance`]. The exception is a submission that never waits
-    /// ([`Flags::NO_WAIT`]): its one attempt is made here, so `Done` means that the job runs.
+    /// ([`NO_WAIT`](crate::Flags::NO_WAIT)): its one attempt is made here, so `Done` means that the
+    /// job runs.
     ///
     /// Time does not go back: a `now` before the latest one counts as the latest one. Time begins
     /// anew with [`Change::Configure`] and [`Change::Reset`].
