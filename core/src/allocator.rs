@@ -6,7 +6,6 @@
 mod checks;
 mod faults;
 mod questions;
-#[cfg(feature = "replace")]
 mod replace;
 #[cfg(feature = "restore")]
 mod saved;

@@ -3,7 +3,6 @@
 use core::fmt;
 
 use crate::grid::{Block, Shape};
-#[cfg(feature = "preemption")]
 use crate::job_id::JobId;
 use crate::node::NodeId;
 use crate::texts::texts;

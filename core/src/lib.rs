@@ -3,11 +3,14 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(
     not(all(
+        feature = "gangs",
         feature = "leases",
-        feature = "machine",
+        feature = "preemption",
+        feature = "reasons",
         feature = "restore",
         feature = "schedulers",
-        feature = "strategies"
+        feature = "strategies",
+        feature = "tolerance"
     )),
     allow(
         dead_code,
@@ -48,7 +51,6 @@ mod occupancy;
 mod outlook;
 mod pause;
 mod pool;
-#[cfg(feature = "preemption")]
 mod preemption;
 mod reason;
 mod request;
@@ -93,7 +95,6 @@ pub use node::NodeId;
 pub use occupancy::Occupancy;
 pub use outlook::{HeldBlock, Outlook};
 pub use pause::Pauses;
-#[cfg(feature = "preemption")]
 pub use preemption::{VICTIMS_MAX, Victims};
 pub use reason::{Reason, Waits};
 pub use request::{Flags, Request, Ticks};

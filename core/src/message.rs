@@ -12,7 +12,6 @@ pub use crate::error::NEAREST_MAX;
 use crate::grid::{Block, Grid, Shape};
 use crate::job_id::JobId;
 use crate::node::NodeId;
-#[cfg(feature = "preemption")]
 use crate::preemption::Victims;
 pub use crate::reason::WhyReport;
 use crate::request::{Request, Ticks};

@@ -251,7 +251,6 @@ impl<'m> BlockPool<'m> {
     }
 
     /// The block of a cell, and the next cell of its chain. `None` behind the last cell.
-    #[cfg(feature = "replace")]
     pub(crate) fn step(&self, cell: Link) -> Option<(Block, Link)> {
         let cell = self.cells.get(cell as usize)?;
         Some((cell.block, cell.next))

@@ -14,6 +14,9 @@ wire! {
 }
 
 impl Victims {
+    /// Whether jobs may be preempted in this build.
+    pub(crate) const BUILT: bool = cfg!(feature = "preemption");
+
     /// Makes victims of these jobs; `None` for more than [`VICTIMS_MAX`] jobs.
     ///
     /// ```

@@ -29,7 +29,6 @@ const WANTED: usize = 1 + 1 + 8 + 1;
 /// job that preempted it.
 ///
 /// [`Ended`]: crate::jobs::Ended
-#[cfg(feature = "preemption")]
 const PREEMPTED: usize =
     ITEM + 1 + bytes_of(EVENTS) + bytes_of(TIME) + 3 * bytes_of(u32::MAX as u64);
 /// A lower bound of the numbers in a full item.

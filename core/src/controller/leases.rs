@@ -83,8 +83,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
             job,
             at: self.clock,
             processors,
-            #[cfg(feature = "preemption")]
-            by: None,
+            by: [None; _],
         };
         self.jobs.remember_end(self.events, ended);
         processors

@@ -60,7 +60,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
                     job: victim,
                     at: self.clock,
                     processors: self.jobs.get(running).processors(),
-                    by: Some(job),
+                    by: [Some(job)],
                 };
                 self.interrupt(running, pauses);
                 self.events += 1;

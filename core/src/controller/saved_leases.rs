@@ -37,7 +37,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
         }
         for (number, ended) in self.jobs.ended_since(0) {
             #[cfg(feature = "preemption")]
-            if let Some(by) = ended.by {
+            if let [Some(by)] = ended.by {
                 to.put(&SavedLease::Preempted { number, ended, by });
                 continue;
             }
@@ -64,7 +64,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
             SavedLease::Ended { number, ended } => self.restore_end(number, ended, before),
             #[cfg(feature = "preemption")]
             SavedLease::Preempted { number, ended, by } => {
-                let by = Some(by);
+                let by = [Some(by)];
                 self.restore_end(number, Ended { by, ..ended }, before)
             }
         }

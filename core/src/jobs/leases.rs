@@ -9,6 +9,7 @@ use heapless::Deque;
 use super::{JobTable, Slot};
 use crate::job_id::JobId;
 use crate::message::EventKind;
+use crate::preemption::Victims;
 use crate::request::Ticks;
 
 /// The maximum number of ends that are remembered: ends of leases, and ends of grants of preempted
@@ -28,20 +29,20 @@ pub(crate) struct Ended {
     pub(crate) at: Ticks,
     /// The number of processors that the job held; 0 if it waited.
     pub(crate) processors: u32,
-    /// The job that preempted it; `None` for the end of a lease.
-    #[cfg(feature = "preemption")]
+    /// The job that preempted it; none for the end of a lease. It takes no room in a build without
+    /// preemption.
     #[cfg_attr(feature = "serde", serde(skip))]
-    pub(crate) by: Option<JobId>,
+    pub(crate) by: [Option<JobId>; Victims::BUILT as usize],
 }
 
 impl Ended {
     /// Whether there are such ends in this build.
-    pub(crate) const BUILT: bool = Leases::BUILT || cfg!(feature = "preemption");
+    pub(crate) const BUILT: bool = Leases::BUILT || Victims::BUILT;
 
     /// The kind of the event that reports this end.
     pub(crate) const fn kind(self) -> EventKind {
         #[cfg(feature = "preemption")]
-        if let Some(by) = self.by {
+        if let [Some(by)] = self.by {
             return EventKind::Preempted { by };
         }
         EventKind::LeaseEnded

@@ -356,7 +356,6 @@ impl<'m> JobTable<'m> {
     }
 
     /// Lets a running job hold this allocation instead of the one that it held.
-    #[cfg(feature = "replace")]
     pub(crate) fn grant_again(
         &mut self,
         slot: Slot,

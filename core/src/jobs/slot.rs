@@ -4,6 +4,7 @@ use super::LeaseEnd;
 use crate::grid::{Block, Shape};
 use crate::job_id::JobId;
 use crate::pool::{Chain, Link};
+use crate::preemption::Victims;
 use crate::request::{Request, Ticks};
 
 /// The reservation of a waiting job.
@@ -188,16 +189,19 @@ impl JobSlot {
 
     /// Sets the reservation of a waiting job; does nothing to any other job.
     pub(super) const fn reserve(&mut self, time: Ticks, what: Reserved) {
-        // A checkpoint does not save `has_run` with a reservation, so a job with a reservation does
-        // not have it either.
-        #[cfg(feature = "preemption")]
-        if let (State::Waiting { has_run, .. }, false) =
-            (&mut self.state, matches!(what, Reserved::Nothing))
+        if let State::Waiting {
+            reserved,
+            from,
+            has_run,
+            ..
+        } = &mut self.state
         {
-            *has_run = false;
-        }
-        if let State::Waiting { reserved, from, .. } = &mut self.state {
             (*reserved, *from) = (what, time);
+            // A checkpoint does not save `has_run` with a reservation, so a job with a reservation
+            // does not have it either.
+            if Victims::BUILT && !matches!(what, Reserved::Nothing) {
+                *has_run = false;
+            }
         }
     }
 

@@ -56,14 +56,12 @@ impl<'d> Cubes<'d> {
     }
 
     /// The block at the same place in the cube of this number.
-    #[cfg(feature = "replace")]
     pub(crate) fn moved(&self, block: Block, cube: u32) -> Block {
         let (start, extent) = (self.grid.start(block), self.grid.extent(block));
         self.block(cube, |at| start[at] % self.sides[at], |at| extent[at])
     }
 
     /// The cube that contains this block.
-    #[cfg(feature = "replace")]
     pub(crate) fn around(&self, block: Block) -> Block {
         let start = self.grid.start(block);
         let start = |at: usize| u32::from(start[at] - start[at] % self.sides[at]);
