@@ -16,7 +16,6 @@
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-#[cfg(feature = "restore")]
 use crate::checkpoint::RestoreError;
 use crate::pool::Link;
 use crate::texts::texts;
@@ -199,7 +198,6 @@ impl<'m> Tickets<'m> {
     }
 }
 
-#[cfg(feature = "restore")]
 impl Tickets<'_> {
     pub(crate) const fn epoch(&self) -> u32 {
         self.epoch

@@ -92,10 +92,7 @@ impl<'a, 'm> Draft<'a, 'm> {
     pub(crate) fn discard(self) {
         self.pool.free(self.chain);
     }
-}
 
-#[cfg(feature = "restore")]
-impl<'a, 'm> Draft<'a, 'm> {
     /// Goes on with a chain that [`Draft::suspend`] has returned.
     pub(crate) fn resume(pool: &'a mut BlockPool<'m>, (chain, last): (Chain, Link)) -> Self {
         Draft {

@@ -28,7 +28,6 @@ pub use heapless;
 
 mod allocation;
 mod allocator;
-#[cfg(feature = "restore")]
 mod checkpoint;
 pub mod checksum;
 mod class;
@@ -71,7 +70,6 @@ pub use allocation::{Allocation, AllocationError, ReleaseError};
 pub use allocator::Allocator;
 #[cfg(feature = "restore")]
 pub use allocator::RestoringAllocator;
-#[cfg(feature = "restore")]
 pub use checkpoint::{PART_MAX, RestoreError, SaveError};
 pub use class::Class;
 #[cfg(feature = "restore")]

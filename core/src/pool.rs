@@ -6,7 +6,6 @@
 //!   next      3     .     .     1     .     .        2 was given back; from 5 on none was used yet
 //! ```
 
-#[cfg(feature = "restore")]
 use crate::checkpoint::{RestoreError, consistent};
 use crate::grid::Block;
 
@@ -287,7 +286,6 @@ impl<'m> BlockPool<'m> {
 }
 
 /// Saving and restoring the pool of an allocator without jobs, whose chains keep their cells.
-#[cfg(feature = "restore")]
 impl BlockPool<'_> {
     /// The cells of the chain whose first cell this is, and their blocks.
     pub(crate) fn cells_from(&self, head: Link) -> impl Iterator<Item = (u32, Block)> {

@@ -5,10 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Allocator;
 use crate::allocation::{Allocation, AllocationError};
-use crate::checkpoint::{
-    self, ALLOCATOR_FORMAT, ItemKind, Numbers, Progress, Reader, Restore, RestoreError,
-    block_from_ends, consistent,
-};
+use crate::checkpoint::items::{self, ItemKind, Numbers, Progress, Restore};
+use crate::checkpoint::{ALLOCATOR_FORMAT, Reader, RestoreError, block_from_ends, consistent};
 use crate::draft::Draft;
 use crate::grid::{Block, Grid};
 use crate::machine::Description;
@@ -79,7 +77,7 @@ impl<'m> Allocator<'m> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn save<E>(&self, part: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
-        checkpoint::save(part, |to| {
+        items::save(part, |to| {
             let grid = self.occupancy.grid();
             let head = Head {
                 machine: *grid,

@@ -5,7 +5,7 @@
 use super::Controller;
 use super::saved_leases::SavedLease;
 use super::state::SavedRunning;
-use crate::checkpoint::{NUMBERS_MAX, item_len};
+use crate::checkpoint::items::{NUMBERS_MAX, item_len};
 use crate::job_id::JobId;
 use crate::jobs::{JobSlot, Leases};
 use crate::machine::Cubes;

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::Controller;
-use crate::checkpoint::{ItemKind, RestoreError, Writer, consistent};
+use crate::checkpoint::items::ItemKind;
+use crate::checkpoint::{RestoreError, Writer, consistent};
 use crate::job_id::JobId;
 use crate::jobs::{Ended, Leases};
 use crate::request::Ticks;

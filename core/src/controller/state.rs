@@ -4,9 +4,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::Controller;
+use crate::checkpoint::items::{self, ItemKind, Numbers, Progress, Restore};
 use crate::checkpoint::{
-    self, COUNT_MAX, FORMAT, ItemKind, Numbers, Progress, Reader, Restore, RestoreError, SaveError,
-    Writer, block_from_ends, consistent,
+    COUNT_MAX, FORMAT, Reader, RestoreError, SaveError, Writer, block_from_ends, consistent,
 };
 use crate::grid::{Block, Grid};
 use crate::jobs::{Ended, JobSlot, Reserved, SavedJob, Slot};
@@ -160,7 +160,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
         if self.is_scheduling() {
             return Err(SaveError::Scheduling);
         }
-        checkpoint::save(part, |to| {
+        items::save(part, |to| {
             let head = Head {
                 configuration: self.configuration(),
                 clock: reset.unwrap_or(self.clock),

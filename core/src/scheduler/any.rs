@@ -87,10 +87,8 @@ impl Scheduler for AnyScheduler {
 
         fn faults_changed(&mut self);
 
-        #[cfg(feature = "restore")]
         fn save(&self, state: &mut Writer<'_>);
 
-        #[cfg(feature = "restore")]
         fn restore(&mut self, state: &mut Reader<'_>) -> Result<(), RestoreError>;
     }
 }

@@ -113,7 +113,6 @@
 //! ```
 
 use super::{Attempt, Scheduler, Trigger, Try, World};
-#[cfg(feature = "restore")]
 use crate::checkpoint::{Reader, RestoreError, Writer};
 use crate::class::Class;
 use crate::jobs::{JobSlot, Queue, Slot};
@@ -229,12 +228,10 @@ impl Scheduler for Easy {
         self.reserved_with = None;
     }
 
-    #[cfg(feature = "restore")]
     fn save(&self, state: &mut Writer<'_>) {
         state.put(&self.reserved_with);
     }
 
-    #[cfg(feature = "restore")]
     fn restore(&mut self, state: &mut Reader<'_>) -> Result<(), RestoreError> {
         self.reserved_with = state.take()?;
         Ok(())

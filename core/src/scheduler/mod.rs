@@ -14,7 +14,6 @@
 //! and a cargo feature with the scheduler's name. A scheduler that makes reservations needs the
 //! feature `reservations`.
 
-#[cfg(feature = "restore")]
 use crate::checkpoint::{Reader, RestoreError, Writer};
 use crate::error::{ConfigureError, Refusal};
 use crate::jobs::{Queue, Slot};
@@ -120,7 +119,6 @@ pub trait Scheduler {
 
     /// Saves its data between two passes, in any number of items. Reservations are saved with the
     /// jobs. By default a scheduler has no data.
-    #[cfg(feature = "restore")]
     fn save(&self, _state: &mut Writer<'_>) {}
 
     /// Restores from the next item that [`Scheduler::save`] has written.
@@ -128,7 +126,6 @@ pub trait Scheduler {
     /// # Errors
     ///
     /// When this scheduler did not write the item.
-    #[cfg(feature = "restore")]
     fn restore(&mut self, _state: &mut Reader<'_>) -> Result<(), RestoreError> {
         Err(RestoreError::Inconsistent)
     }

@@ -54,7 +54,6 @@
 //! ```
 
 use super::{Attempt, Scheduler, Threshold, Trigger, Try, World};
-#[cfg(feature = "restore")]
 use crate::checkpoint::{COUNT_MAX, Reader, RestoreError, Writer, consistent};
 use crate::job_id::JobId;
 use crate::request::Ticks;
@@ -174,13 +173,11 @@ impl Scheduler for ModifiedFcfs {
         }
     }
 
-    #[cfg(feature = "restore")]
     fn save(&self, state: &mut Writer<'_>) {
         let counts = [self.bypasses, self.arrivals, self.allocated];
         state.put(&(self.head, self.head_since, counts, self.delays));
     }
 
-    #[cfg(feature = "restore")]
     fn restore(&mut self, state: &mut Reader<'_>) -> Result<(), RestoreError> {
         let counts: [u64; 3];
         (self.head, self.head_since, counts, self.delays) = state.take()?;

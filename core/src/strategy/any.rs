@@ -303,12 +303,10 @@ impl Strategy for AnyStrategy<'_> {
         );
     }
 
-    #[cfg(feature = "restore")]
     fn save(&self, state: &mut Writer<'_>) {
         with_kept!(&self.kept, kept => kept.save(state), else ());
     }
 
-    #[cfg(feature = "restore")]
     fn restore(&mut self, state: &mut Reader<'_>) -> Result<(), RestoreError> {
         let workspace = &mut self.workspace;
         with_kept!(

@@ -1,7 +1,6 @@
 //! The data that some strategies keep between decisions: [`Keeps`].
 
 use super::{OccupancyEvent, Workspace};
-#[cfg(feature = "restore")]
 use crate::checkpoint::{Reader, RestoreError, Writer};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
@@ -21,10 +20,8 @@ pub(super) trait Keeps {
     ) {
     }
 
-    #[cfg(feature = "restore")]
     fn save(&self, _state: &mut Writer<'_>) {}
 
-    #[cfg(feature = "restore")]
     fn restore(
         &mut self,
         _workspace: &mut Workspace<'_>,

@@ -4,7 +4,7 @@
 //! the allocator marks them busy and then tells the strategy ([`Strategy::changed`]). The data that
 //! a strategy keeps, such as the free submesh list, is derived from the occupancy and can be
 //! rebuilt from it at any time. State that cannot be rebuilt (a random generator's, the latest
-//! requests) is saved and restored (`Strategy::save`, with the feature `restore`).
+//! requests) is saved and restored ([`Strategy::save`], only called with the feature `restore`).
 //!
 //! # Adding a strategy
 //!
@@ -14,7 +14,6 @@
 //! Modules, names, error messages, command line, protocol and the memory of the firmware are made
 //! from the table. `CONTRIBUTING.md` lists all places.
 
-#[cfg(feature = "restore")]
 use crate::checkpoint::{Reader, RestoreError, Writer};
 use crate::draft::Draft;
 use crate::error::{ConfigureError, Refusal};
@@ -115,7 +114,6 @@ pub trait Strategy {
     /// Saves, as any number of items, the data on which decisions depend and which the strategy
     /// cannot make from the occupancy at [`OccupancyEvent::Reset`]. Most strategies have no such
     /// data.
-    #[cfg(feature = "restore")]
     fn save(&self, _state: &mut Writer<'_>) {}
 
     /// Restores from the next item that [`Strategy::save`] has written. The event
@@ -124,7 +122,6 @@ pub trait Strategy {
     /// # Errors
     ///
     /// When this strategy did not write the item.
-    #[cfg(feature = "restore")]
     fn restore(&mut self, _state: &mut Reader<'_>) -> Result<(), RestoreError> {
         Err(RestoreError::Inconsistent)
     }

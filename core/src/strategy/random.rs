@@ -53,7 +53,6 @@ use rand_pcg::Pcg32;
 
 use super::keeps::Keeps;
 use super::{Draft, Gather, OccupancyEvent, Request, Site, Workspace};
-#[cfg(feature = "restore")]
 use crate::checkpoint::{Reader, RestoreError, Writer};
 use crate::occupancy::Occupancy;
 use crate::word::{WORD_BITS, Word};
@@ -128,12 +127,10 @@ impl Keeps for Draws {
         }
     }
 
-    #[cfg(feature = "restore")]
     fn save(&self, state: &mut Writer<'_>) {
         state.put(&self.count);
     }
 
-    #[cfg(feature = "restore")]
     fn restore(
         &mut self,
         _: &mut Workspace<'_>,

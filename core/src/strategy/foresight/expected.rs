@@ -116,7 +116,6 @@ impl Expected {
 
     /// The recent requests, the oldest first. Only this order matters, not where in the ring a
     /// request is.
-    #[cfg(feature = "restore")]
     pub(super) fn recent(&self) -> impl Iterator<Item = Wanted> {
         let (later, earlier) = self.wanted[..RECENT].split_at(self.next);
         earlier.iter().chain(later).copied().flatten()

@@ -14,7 +14,6 @@ use super::demand::in_any_order;
 use super::keeps::Keeps;
 use super::kind::BUDGETS;
 use super::{Draft, OccupancyEvent, Site, Workspace};
-#[cfg(feature = "restore")]
 use crate::checkpoint::{Reader, RestoreError, Writer};
 use crate::grid::{ANY_GRID, Block, Grid, Shape};
 use crate::machine::{Description, Layouts, SliceRule, may_turn};
@@ -281,14 +280,12 @@ impl Keeps for Foresight {
     }
 
     /// The recent requests, the oldest first.
-    #[cfg(feature = "restore")]
     fn save(&self, state: &mut Writer<'_>) {
         for wanted in self.expected.recent() {
             state.put(&wanted);
         }
     }
 
-    #[cfg(feature = "restore")]
     fn restore(
         &mut self,
         workspace: &mut Workspace<'_>,
