@@ -8,10 +8,7 @@ mod faults;
 mod questions;
 mod replace;
 #[cfg(feature = "restore")]
-mod saved;
-
-#[cfg(feature = "restore")]
-pub use saved::RestoringAllocator;
+pub(crate) mod saved;
 
 use crate::allocation::{Allocation, AllocationError, ReleaseError, Tickets};
 use crate::draft::Draft;

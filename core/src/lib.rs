@@ -68,12 +68,8 @@ mod word;
 
 pub use allocation::{Allocation, AllocationError, ReleaseError};
 pub use allocator::Allocator;
-#[cfg(feature = "restore")]
-pub use allocator::RestoringAllocator;
 pub use checkpoint::{PART_MAX, RestoreError, SaveError};
 pub use class::Class;
-#[cfg(feature = "restore")]
-pub use controller::Restoring;
 pub use controller::{Commit, Controller};
 pub use cube::{Cube, CubeError};
 pub use draft::Draft;
@@ -110,3 +106,5 @@ pub use strategy::{
 pub use supposition::Supposition;
 pub use tolerance::Tolerance;
 pub use view::View;
+#[cfg(feature = "restore")]
+pub use {allocator::saved::RestoringAllocator, controller::state::Restoring};

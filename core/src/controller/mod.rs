@@ -9,8 +9,6 @@ mod commit;
 mod configure;
 mod departures;
 mod faults;
-#[cfg(feature = "restore")]
-mod growth;
 mod invariants;
 mod leases;
 mod pass;
@@ -19,15 +17,11 @@ mod preempt;
 #[cfg(feature = "replace")]
 mod replace;
 #[cfg(feature = "restore")]
-mod saved_leases;
-#[cfg(feature = "restore")]
-mod state;
+pub(crate) mod state;
 mod submit;
 mod why;
 
 pub use commit::{Commit, OnCommit};
-#[cfg(feature = "restore")]
-pub use state::Restoring;
 
 use crate::allocation::Tickets;
 use crate::allocator::Allocator;

@@ -1,6 +1,9 @@
 //! Saving the state of a controller and restoring it: [`Restoring`]. The form is in
 //! [`checkpoint`](crate::checkpoint).
 
+mod growth;
+mod leases;
+
 use serde::{Deserialize, Serialize};
 
 use super::Controller;
@@ -9,7 +12,8 @@ use crate::checkpoint::{
     COUNT_MAX, FORMAT, Reader, RestoreError, SaveError, Writer, block_from_ends, consistent,
 };
 use crate::grid::{Block, Grid};
-use crate::jobs::{Ended, JobSlot, Reserved, SavedJob, Slot};
+use crate::jobs::state::SavedJob;
+use crate::jobs::{Ended, JobSlot, Reserved, Slot};
 use crate::message::{Configuration, Counts};
 use crate::pool::{Chain, Link, NONE};
 use crate::request::Ticks;
@@ -47,12 +51,12 @@ struct Head {
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct SavedRunning {
-    pub(super) job: SavedJob,
+struct SavedRunning {
+    job: SavedJob,
     /// How long ago the job was granted.
-    pub(super) age: Ticks,
+    age: Ticks,
     /// How many grants came after the job's grant.
-    pub(super) later: u64,
+    later: u64,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]

@@ -25,7 +25,7 @@ mod index;
 mod leases;
 mod slot;
 #[cfg(feature = "restore")]
-mod state;
+pub(crate) mod state;
 
 use crate::pool::Link;
 pub use leases::LEASES_ENDED_MAX;
@@ -34,8 +34,6 @@ pub(crate) use leases::{Ended, Leases};
 pub use slot::JobSlot;
 pub(crate) use slot::Reserved;
 use slot::{GrantNumber, State};
-#[cfg(feature = "restore")]
-pub(crate) use state::SavedJob;
 
 /// The number of a job's entry in the table, valid until the job is released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,9 +2,8 @@
 //! learns this number before a change takes effect, so that the state can be saved at any later
 //! time.
 
-use super::Controller;
-use super::saved_leases::SavedLease;
-use super::state::SavedRunning;
+use super::leases::SavedLease;
+use super::{Controller, SavedRunning};
 use crate::checkpoint::items::{NUMBERS_MAX, item_len};
 use crate::job_id::JobId;
 use crate::jobs::{JobSlot, Leases};
@@ -39,7 +38,7 @@ const ITEM: usize = 2;
 impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
     /// [`Commit::adds`](crate::Commit::adds) of this change, which is about to take effect: 0 if it
     /// adds nothing for good.
-    pub(super) fn growth(&self, change: &Change) -> usize {
+    pub(in crate::controller) fn growth(&self, change: &Change) -> usize {
         match change {
             Change::Submit {
                 job,
