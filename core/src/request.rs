@@ -12,8 +12,6 @@ use crate::wire::wire;
 
 #[cfg(all(feature = "serde", feature = "request-options"))]
 mod sent;
-#[cfg(all(feature = "serde", feature = "request-options"))]
-use sent::Sent;
 
 /// A point in time or a duration, in ticks. The caller chooses the length of a tick: the simulator
 /// uses microseconds of virtual time, the firmware milliseconds since its reset.
@@ -87,10 +85,11 @@ wire! {
     /// A request has a shape and the exact number of processors. [`Contiguity`](crate::Contiguity)
     /// says whether a strategy gives a job exactly this number or the whole shape. A *gang* asks
     /// for several slices of this shape and number.
+    // In a build with options of requests, `Sent` travels, which has the skipped fields.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[cfg_attr(
         all(feature = "serde", feature = "request-options"),
-        serde(into = "Sent", from = "Sent")
+        serde(into = "sent::Sent", from = "sent::Sent")
     )]
     pub struct Request {
         /// The extents.
@@ -101,14 +100,14 @@ wire! {
         /// How the request may be served.
         pub flags: Flags,
         /// How many slices the request asks for, all or none; [`Slices::ONE`] unless it is a gang.
-        #[cfg_attr(all(feature = "serde", not(feature = "request-options")), serde(skip))]
+        #[cfg_attr(feature = "serde", serde(skip))]
         pub slices: Slices,
         /// How urgent the job is; [`Class::DEFAULT`] unless it has a priority or is preemptible.
-        #[cfg_attr(all(feature = "serde", not(feature = "request-options")), serde(skip))]
+        #[cfg_attr(feature = "serde", serde(skip))]
         pub class: Class,
         /// How many faulty processors each of its slices may have; [`Tolerance::NONE`] unless it
         /// tolerates some.
-        #[cfg_attr(all(feature = "serde", not(feature = "request-options")), serde(skip))]
+        #[cfg_attr(feature = "serde", serde(skip))]
         pub tolerance: Tolerance,
         /// The estimated time for which the job will hold its processors, in ticks. A job without
         /// an estimate counts as one that never ends. A job that runs longer than its estimate

@@ -1,21 +1,16 @@
 //! The form of a request on the wire: [`Sent`]. A request of one slice, of the default class and
 //! without tolerance has the bytes that it has in a build without gangs, priorities and tolerance.
 
-#[cfg(feature = "tolerance")]
-use core::num::NonZeroU8;
-#[cfg(feature = "gangs")]
-use core::num::NonZeroU16;
-use core::num::NonZeroU64;
+use core::num::{NonZeroU8, NonZeroU16, NonZeroU64};
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::{Flags, Request};
+use super::{Flags, Request, Ticks};
 use crate::class::Class;
 use crate::grid::Shape;
-#[cfg(feature = "priorities")]
-use crate::request::Ticks;
 use crate::slices::Slices;
 use crate::tolerance::Tolerance;
+use further::{Further, further, slices};
 
 /// A request as it is sent.
 #[derive(Serialize, Deserialize)]
@@ -44,44 +39,47 @@ enum Estimate {
     ),
 }
 
-/// The number of slices after the first. A build without gangs has no such number.
+/// The number of slices after the first.
 #[cfg(feature = "gangs")]
-type Further = NonZeroU16;
+mod further {
+    use super::{NonZeroU16, Slices};
 
-#[cfg(not(feature = "gangs"))]
-#[derive(Clone, Copy, Serialize, Deserialize)]
-enum Further {}
+    pub(super) type Further = NonZeroU16;
 
-#[cfg(feature = "gangs")]
-const fn further(slices: Slices) -> Option<Further> {
-    NonZeroU16::new((slices.get() - 1) as u16)
+    pub(super) const fn further(slices: Slices) -> Option<Further> {
+        NonZeroU16::new((slices.get() - 1) as u16)
+    }
+
+    pub(super) fn slices(further: Option<Further>) -> Slices {
+        let further = further.map_or(0, |further| u32::from(further.get()));
+        Slices::new(further + 1).unwrap_or(Slices::ONE)
+    }
 }
 
+/// A build without gangs has no such number.
 #[cfg(not(feature = "gangs"))]
-const fn further(_slices: Slices) -> Option<Further> {
-    None
-}
+mod further {
+    use super::{Deserialize, Serialize, Slices};
 
-#[cfg(feature = "gangs")]
-fn slices(further: Option<Further>) -> Slices {
-    let further = further.map_or(0, |further| u32::from(further.get()));
-    Slices::new(further + 1).unwrap_or(Slices::ONE)
-}
+    #[derive(Clone, Copy, Serialize, Deserialize)]
+    pub(super) enum Further {}
 
-#[cfg(not(feature = "gangs"))]
-const fn slices(_further: Option<Further>) -> Slices {
-    Slices::ONE
+    pub(super) const fn further(_slices: Slices) -> Option<Further> {
+        None
+    }
+
+    pub(super) const fn slices(_further: Option<Further>) -> Slices {
+        Slices::ONE
+    }
 }
 
 /// A class that is not the default, with its priority.
-#[cfg(feature = "priorities")]
 #[derive(Clone, Copy, Serialize, Deserialize)]
 enum SentClass {
     NotPreemptible(NonZeroU64),
     Preemptible(Ticks),
 }
 
-#[cfg(feature = "priorities")]
 impl SentClass {
     /// `None` for the default class.
     fn of(class: Class) -> Option<SentClass> {
@@ -127,18 +125,17 @@ impl Serialize for Estimate {
 
 impl Estimate {
     fn of(request: &Request) -> Estimate {
-        let further = further(request.slices);
-        #[cfg(feature = "priorities")]
-        let class = SentClass::of(request.class);
+        let (further, estimate) = (further(request.slices), request.estimate);
         #[cfg(feature = "tolerance")]
         if let Some(tolerance) = NonZeroU8::new(request.tolerance.get()) {
-            return Estimate::Tolerant(further, request.estimate, class, tolerance);
+            let class = SentClass::of(request.class);
+            return Estimate::Tolerant(further, estimate, class, tolerance);
         }
         #[cfg(feature = "priorities")]
-        if let Some(class) = class {
-            return Estimate::OfClass(further, request.estimate, class);
+        if let Some(class) = SentClass::of(request.class) {
+            return Estimate::OfClass(further, estimate, class);
         }
-        match (further, request.estimate) {
+        match (further, estimate) {
             (Some(further), estimate) => Estimate::OfGang(further, estimate),
             (None, Some(ticks)) => Estimate::Known(ticks),
             (None, None) => Estimate::Unknown,
