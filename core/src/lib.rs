@@ -20,9 +20,6 @@
     )
 )]
 
-#[cfg(feature = "alloc")]
-extern crate alloc;
-
 /// The version of [heapless](https://docs.rs/heapless) whose `Vec` is in public types.
 pub use heapless;
 

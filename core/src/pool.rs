@@ -41,17 +41,11 @@ impl BlockCell {
     };
 }
 
-/// Two links.
-#[cfg(target_pointer_width = "64")]
-type Links = u64;
-#[cfg(not(target_pointer_width = "64"))]
-type Links = u32;
-
 /// A list of blocks in the pool: the first cell and, in the low half, the number of blocks. The
-/// chain is one number, so that it is kept in a register and goes through memory as a whole. A
-/// value that is written in parts and read as a whole stalls the processor.
+/// chain is one number, twice as wide as a link, so that it is kept in a register and goes through
+/// memory as a whole. A value that is written in parts and read as a whole stalls the processor.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Chain(Links);
+pub(crate) struct Chain(usize);
 
 impl Chain {
     /// No block.
@@ -62,7 +56,7 @@ impl Chain {
         reason = "`From` cannot be called in a constant"
     )]
     const fn new(head: Link, len: Link) -> Chain {
-        Chain((head as Links) << Link::BITS | len as Links)
+        Chain((head as usize) << Link::BITS | len as usize)
     }
 
     pub(crate) const fn head(self) -> Link {

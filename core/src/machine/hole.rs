@@ -1,11 +1,11 @@
 //! Boxes of a grid in which a machine has no processors: [`Hole`].
 
-use super::{DescriptionError, Extents};
+use super::{DescriptionError, ENTRIES_MAX, Extents};
 use crate::grid::{Block, DESCRIBED_MAX, Grid};
 
-/// The maximum number of entries in [`Description::absent`](super::Description::absent). It is
-/// small in a build without the feature `alloc`, where descriptions are in the flash of a board.
-pub const HOLES_MAX: usize = if cfg!(feature = "alloc") { 256 } else { 16 };
+/// The maximum number of entries in [`Description::absent`](super::Description::absent): 256, or 16
+/// in a build without the feature `alloc`.
+pub const HOLES_MAX: usize = ENTRIES_MAX;
 
 /// A box in which the machine has no processors: hosts that were never installed, or that serve
 /// another purpose.

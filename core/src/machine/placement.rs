@@ -1,11 +1,11 @@
 //! Places at which slices of one shape may stand: [`Placement`].
 
-use super::{DescriptionError, Extents, volume};
+use super::{DescriptionError, ENTRIES_MAX, Extents, volume};
 use crate::grid::DESCRIBED_MAX;
 
-/// The maximum number of entries in [`Description::placements`](super::Description::placements). It
-/// is small in a build without the feature `alloc`, where descriptions are in the flash of a board.
-pub const PLACEMENTS_MAX: usize = if cfg!(feature = "alloc") { 256 } else { 16 };
+/// The maximum number of entries in [`Description::placements`](super::Description::placements):
+/// 256, or 16 in a build without the feature `alloc`.
+pub const PLACEMENTS_MAX: usize = ENTRIES_MAX;
 
 /// Places at which slices of one shape may stand: an entry of Slurm's `topology.yaml`.
 ///

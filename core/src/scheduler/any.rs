@@ -19,7 +19,7 @@ macro_rules! schedulers {
         enum Chosen {
             $(
                 #[cfg(feature = $name)]
-                $kind($kind),
+                $kind(super::$module::$kind),
             )*
             /// Keeps the enum valid in a build without schedulers.
             #[allow(dead_code, reason = "never made")]
@@ -37,7 +37,10 @@ macro_rules! schedulers {
                     _ if !kind.is_valid() => Err(ConfigureError::BadParameter),
                     $(
                         #[cfg(feature = $name)]
-                        SchedulerKind::$kind $($bound)? => Ok(AnyScheduler(Chosen::$kind($new))),
+                        SchedulerKind::$kind $($bound)? => {
+                            use super::$module::*;
+                            Ok(AnyScheduler(Chosen::$kind($new)))
+                        }
                     )*
                     #[allow(unreachable_patterns, reason = "reached when a feature is off")]
                     _ => Err(ConfigureError::SchedulerNotBuilt),

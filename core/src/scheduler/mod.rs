@@ -36,8 +36,6 @@ macro_rules! modules {
     ($names:tt $($(#[$meta:meta])* $kind:ident in $module:ident = $name:literal $fields:tt $rest:tt)*) => { $(
         #[cfg(feature = $name)]
         mod $module;
-        #[cfg(feature = $name)]
-        use $module::*;
     )* };
 }
 

@@ -1,5 +1,7 @@
 //! Memory on the heap: [`HeapStorage`].
 
+extern crate alloc;
+
 use alloc::vec;
 use alloc::vec::Vec;
 
