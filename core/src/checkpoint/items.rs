@@ -1,5 +1,5 @@
-//! The items of a checkpoint, how they are packed into parts ([`Writer`]) and read ([`Reader`]), and
-//! the order in which a state is restored from them ([`Restore`]).
+//! The items of a checkpoint, how they are packed into parts ([`Writer`]) and read ([`Reader`]),
+//! and the order in which a state is restored from them ([`Restore`]).
 
 use core::fmt;
 
