@@ -33,7 +33,7 @@ pub(crate) const fn shown(number: u32) -> u32 {
 }
 
 /// A run of the simulator on a controller of its own.
-type Stepped<'m> = Run<'m, Plain<'m>, FixedService, Jobs<'static>>;
+type Stepped<'m> = Run<'m, Plain<'m>, FixedService>;
 
 /// What a run borrows.
 struct Stage {

@@ -80,7 +80,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::backend::{Backend, BackendError, OnEvent};
 use crate::metrics::{Refusals, RunValues};
-use crate::workload::{JOBS_MAX, Job};
+use crate::workload::{JOBS_MAX, Job, Jobs};
 
 mod arriving;
 mod contention;
@@ -203,15 +203,13 @@ pub fn run_with(
     jobs: impl IntoIterator<Item = Job>,
     observer: &mut dyn Observer,
 ) -> Result<RunResult, SimulationError> {
-    let mut jobs = jobs.into_iter();
-    // A run is compiled once for all kinds of iterators.
-    let jobs: &mut dyn Iterator<Item = Job> = &mut jobs;
+    let jobs = Box::new(jobs.into_iter());
     Run::new(execution, conditions, backend, machine, jobs, observer)?.carry_out()
 }
 
 /// A run that goes on event by event: [`run_with`] carries it out to its end. A program that steps
 /// a run may change it between events; no other run repeats such changes.
-pub struct Run<'b, B, E, J> {
+pub struct Run<'b, B, E> {
     backend: B,
     execution: E,
     room: u32,
@@ -228,7 +226,7 @@ pub struct Run<'b, B, E, J> {
     kept: VecDeque<u32>,
     state: State<'b>,
     table_limited: u64,
-    jobs: J,
+    jobs: Jobs<'b>,
     /// The next job to arrive, with its place in the order of insertion.
     next: Option<(u64, Job)>,
     /// A job arrives as soon as fewer than this number of jobs wait. `None`: jobs arrive at their
@@ -243,7 +241,7 @@ pub struct Run<'b, B, E, J> {
     has_changed: bool,
 }
 
-impl<'b, B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'b, B, E, J> {
+impl<'b, B: Backend, E: Execution> Run<'b, B, E> {
     /// A run at time 0, before its first event; see [`run_with`].
     ///
     /// # Errors
@@ -254,7 +252,7 @@ impl<'b, B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'b, B, E, J> {
         conditions: Conditions,
         mut backend: B,
         machine: Grid,
-        mut jobs: J,
+        mut jobs: Jobs<'b>,
         observer: &'b mut dyn Observer,
     ) -> Result<Self, SimulationError> {
         let room = backend.capacity().jobs;

@@ -6,7 +6,7 @@ use super::{EventKey, Execution, Run, SimulationError, unexpected};
 use crate::backend::Backend;
 use crate::workload::Job;
 
-impl<B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'_, B, E, J> {
+impl<B: Backend, E: Execution> Run<'_, B, E> {
     /// The key of the next arrival, unless it is put off.
     pub(super) fn next_arrival(&self) -> Option<EventKey> {
         let &(order, Job { arrival: at, .. }) = self.next.as_ref()?;

@@ -80,7 +80,7 @@ impl State<'_> {
     }
 }
 
-impl<B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'_, B, E, J> {
+impl<B: Backend, E: Execution> Run<'_, B, E> {
     /// The time at which the next jobs make room: after departures and arrivals of that time, and
     /// before failures.
     #[inline]

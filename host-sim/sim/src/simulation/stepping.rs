@@ -7,9 +7,9 @@ use super::execution::{Completion, EventKey, Execution, FixedService, MessageSum
 use super::record::Stage;
 use super::{Measured, Run, RunResult, SimulationError};
 use crate::backend::Backend;
-use crate::workload::{Job, Work};
+use crate::workload::{Job, Jobs, Work};
 
-impl<B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'_, B, E, J> {
+impl<'b, B: Backend, E: Execution> Run<'b, B, E> {
     /// The controller.
     pub const fn backend(&self) -> &B {
         &self.backend
@@ -52,7 +52,7 @@ impl<B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'_, B, E, J> {
     }
 
     /// From now on these jobs arrive, in place of the jobs that have not arrived yet.
-    pub fn replace_jobs(&mut self, jobs: J) {
+    pub fn replace_jobs(&mut self, jobs: Jobs<'b>) {
         self.jobs = jobs;
         self.take_next();
     }
@@ -132,7 +132,7 @@ impl<B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'_, B, E, J> {
     }
 }
 
-impl<B: Backend, J: Iterator<Item = Job>> Run<'_, B, FixedService, J> {
+impl<B: Backend> Run<'_, B, FixedService> {
     /// When the next job arrives or leaves; `None` if none is to.
     pub fn next_at(&mut self) -> Option<Ticks> {
         while let Some(first) = self.execution.first()

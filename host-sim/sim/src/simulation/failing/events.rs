@@ -15,7 +15,6 @@ use crate::simulation::{
     FUTILE_MAX, FUTILE_OF_EACH, RESTARTS_MAX, Run, SimulationError, unexpected,
 };
 use crate::wording::are;
-use crate::workload::Job;
 
 impl State<'_> {
     /// Where jobs start again.
@@ -202,7 +201,7 @@ impl State<'_> {
     }
 }
 
-impl<B: Backend, E: Execution, J: Iterator<Item = Job>> Run<'_, B, E, J> {
+impl<B: Backend, E: Execution> Run<'_, B, E> {
     /// Marks the processors of spares, which no job is given.
     pub(in crate::simulation) fn set_spares_aside(&mut self) -> Result<(), SimulationError> {
         for block in self.state.failing.timeline.kept() {
