@@ -457,8 +457,7 @@ impl Experiment {
         }
     }
 
-    /// The conditions under which a replication is made, without [`Conditions::served`], which
-    /// depends on the strategy.
+    /// The conditions under which a replication is made.
     ///
     /// # Errors
     ///
@@ -485,7 +484,6 @@ impl Experiment {
             backlog: self.backlog,
             has_priorities: self.workload.has_priorities(),
             switches: self.switches,
-            served: None,
             slowdown_threshold: unit.ticks(threshold),
             absent: self.absent(),
             failures: self.timeline(replication)?,

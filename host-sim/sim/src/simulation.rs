@@ -106,7 +106,7 @@ mod tests;
 pub use contention::Contention;
 pub use error::SimulationError;
 pub use execution::{Completion, EventKey, Execution, FixedService, MessageSums, Start};
-pub use measured::{Conditions, Measured, Served, Switches};
+pub use measured::{Conditions, Measured, Switches};
 pub use observer::{Interruption, JobRecord, Observer, PlaceEvent, Seen, Waits};
 pub use phases::Phases;
 pub use phases_of_messages::PhasesOfMessages;
@@ -268,15 +268,15 @@ impl<'b, B: Backend, E: Execution> Run<'b, B, E> {
             let _ = backend.requeue(&[], 0, &mut |_, _| {})?;
         }
         let (backlog, switches) = (conditions.backlog, conditions.switches);
-        let served = conditions.served.filter(|_| backend.is_as_configured());
         let reasons = if switches.reasons {
-            Some(Reasons::new(served.ok_or(BackendError::NoReasons)?))
+            let served = backend.served().ok_or(BackendError::NoReasons)?;
+            Some(Reasons::new(served))
         } else {
             None
         };
         let preempting = match conditions.preemption {
             Some(rule) => {
-                let served = served.ok_or(BackendError::NoPreemption)?;
+                let served = backend.served().ok_or(BackendError::NoPreemption)?;
                 preempting::check(&mut backend)?;
                 Some(Box::new(Preemptions::new(rule, served)))
             }

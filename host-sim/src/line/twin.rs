@@ -12,13 +12,14 @@ use meshalloc::message::Capacity;
 use meshalloc::storage::HeapStorage;
 use meshalloc::{
     Answer, Block, Change, Configuration, Description, Error, Event, EventKind, JobId, Outcome,
-    Query, Refusal, Request, Statistics, Ticks,
+    Query, Refusal, Statistics, Ticks,
 };
 use meshalloc_firmware::client::ClientError;
 use meshalloc_firmware::protocol::ProtocolError;
 
 use super::LineBackends;
 use meshalloc_sim::backend::{Backend, BackendError, Called, InProcess, OnEvent, needs};
+use meshalloc_sim::forward_backend;
 use meshalloc_sim::statistics::Delays;
 
 /// The most jobs, blocks and entries of a list for which memory is taken.
@@ -171,14 +172,6 @@ impl Backend for Twinned<'_, '_> {
         Ok(outcome)
     }
 
-    fn fits(&mut self, request: &Request) -> bool {
-        self.twin.fits(request)
-    }
-
-    fn requested(&self, request: &Request) -> u32 {
-        self.twin.requested(request)
-    }
-
     fn query(&mut self, query: &Query) -> Called<Answer> {
         let answer = self.line.client.query(query);
         let answer = answer.map_err(|error| self.line.failed(&error))?;
@@ -204,7 +197,5 @@ impl Backend for Twinned<'_, '_> {
         self.line.greeting().capacity
     }
 
-    fn is_in_order(&self) -> bool {
-        self.twin.is_in_order()
-    }
+    forward_backend!(it => it.twin; fits, requested, is_in_order, served);
 }

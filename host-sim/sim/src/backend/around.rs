@@ -52,5 +52,5 @@ where
     }
 
     forward_backend!(it => it.inner; requeue, fits, requested, query, capacity, is_in_order,
-        is_as_configured, make_room, latest_seconds);
+        served, make_room, latest_seconds);
 }

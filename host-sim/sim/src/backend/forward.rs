@@ -64,8 +64,8 @@ macro_rules! forward_backend {
     (@is_in_order $it:ident, $inner:expr) => {
         $crate::forward_backend!(@says is_in_order: bool, $it, $inner);
     };
-    (@is_as_configured $it:ident, $inner:expr) => {
-        $crate::forward_backend!(@says is_as_configured: bool, $it, $inner);
+    (@served $it:ident, $inner:expr) => {
+        $crate::forward_backend!(@says served: Option<$crate::backend::Served>, $it, $inner);
     };
     (@latest_seconds $it:ident, $inner:expr) => {
         $crate::forward_backend!(@says latest_seconds: Option<f64>, $it, $inner);

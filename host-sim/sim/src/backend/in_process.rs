@@ -11,7 +11,7 @@ use meshalloc::{
 };
 
 use super::stopwatch::Stopwatch;
-use super::{Backend, BackendError, Backends, Called, OnEvent};
+use super::{Backend, BackendError, Backends, Called, OnEvent, Served};
 use crate::workload::JOBS_MAX;
 
 /// The memory that a controller of this machine, which may have a description, needs with this
@@ -71,7 +71,7 @@ pub(super) struct Make<'m, S, D> {
     /// Whether the scheduler is first come, first served of core.
     pub(super) is_in_order: bool,
     /// Whether strategy and scheduler are those of core.
-    pub(super) is_as_configured: bool,
+    pub(super) is_of_core: bool,
 }
 
 /// Answers [`Query::Largest`].
@@ -137,7 +137,7 @@ fn of_core<'m>(configuration: Configuration) -> Make<'m, AnyStrategy<'m>, AnySch
         again: |old, memory| Controller::new(memory, old.configuration()),
         largest: Some(|controller| controller.answer(&Query::Largest, None)),
         is_in_order: configuration.scheduler == SchedulerKind::Fcfs,
-        is_as_configured: true,
+        is_of_core: true,
     }
 }
 
@@ -277,8 +277,12 @@ impl<S: ServedStrategy, D: ServedScheduler> Backend for InProcess<'_, S, D> {
         self.make.is_in_order
     }
 
-    fn is_as_configured(&self) -> bool {
-        self.make.is_as_configured
+    fn served(&self) -> Option<Served> {
+        let served = || Served {
+            configuration: self.controller.configuration(),
+            description: self.controller.view().description().copied(),
+        };
+        self.make.is_of_core.then(served)
     }
 
     /// Restores a checkpoint of the controller in twice the memory.

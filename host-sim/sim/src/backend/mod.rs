@@ -23,6 +23,15 @@ pub type OnEvent<'a> = &'a mut dyn FnMut(&Event, &[Block]);
 /// The answer of a controller to a change or a query. The outer error is a [`Backend`] that failed.
 pub type Called<T> = Result<Result<T, Error>, BackendError>;
 
+/// What a controller serves, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Served {
+    /// Its configuration.
+    pub configuration: Configuration,
+    /// The description of the machine, if it has one.
+    pub description: Option<Description>,
+}
+
 /// A [`meshalloc::Controller`], wherever it runs.
 pub trait Backend {
     /// Carries a change out at virtual time `now`, and passes on the events in order. A controller
@@ -66,10 +75,10 @@ pub trait Backend {
     /// Whether only the first of the waiting jobs may try: first come, first served.
     fn is_in_order(&self) -> bool;
 
-    /// Whether the strategy and the scheduler are those that the configuration names, and not your
-    /// own.
-    fn is_as_configured(&self) -> bool {
-        true
+    /// What the controller serves; `None` if the strategy or the scheduler is your own. A run that
+    /// measures reasons or preempts jobs needs it.
+    fn served(&self) -> Option<Served> {
+        None
     }
 
     /// Makes room for more jobs than [`Backend::capacity`] said until now; the state of the
@@ -87,7 +96,7 @@ pub trait Backend {
 
 impl<B: Backend + ?Sized> Backend for &mut B {
     forward_backend!(it => (**it); call, requeue, fits, requested, query, capacity, is_in_order,
-        is_as_configured, make_room, latest_seconds);
+        served, make_room, latest_seconds);
 }
 
 /// Prepares backends: one empty controller in a given configuration for each run. The controller is

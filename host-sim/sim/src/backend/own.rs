@@ -196,7 +196,7 @@ pub fn lend<S: ServedStrategy + Clone, D: ServedScheduler>(
         },
         largest: None,
         is_in_order: false,
-        is_as_configured: false,
+        is_of_core: false,
     };
     let mut controller =
         InProcess::begin(&mut memory, jobs, configuration, None, make, |memory| {
@@ -294,7 +294,7 @@ impl<P: Policy + Clone, G: FnMut() -> P> Backends for PolicyBackends<G> {
             },
             largest: Some(|controller| controller.answer(&Query::Largest, None)),
             is_in_order: false,
-            is_as_configured: false,
+            is_of_core: false,
         };
         let scheduler = Queued::new((self.policy)());
         let mut controller = InProcess::begin(

@@ -5,7 +5,7 @@ use meshalloc::StrategyKind;
 use super::execution::execution;
 use super::{Experiment, ExperimentError, Progress};
 use crate::backend::{Around, Backend, BackendError, Backends};
-use crate::simulation::{self, Conditions, Observer, RunResult, Seen, Served};
+use crate::simulation::{self, Observer, RunResult, Seen};
 
 /// Runs one replication of one strategy; errors are those of [`run`](super::run).
 pub fn run_once(
@@ -43,13 +43,7 @@ pub fn run_observed<'o>(
     let configuration = experiment.configuration(strategy, replication);
     let description = experiment.description.as_ref();
     let description = description.map(|description| &description.description);
-    let conditions = Conditions {
-        served: Some(Served {
-            configuration,
-            description: description.copied(),
-        }),
-        ..experiment.conditions(replication)?
-    };
+    let conditions = experiment.conditions(replication)?;
     let workload = &experiment.workload;
     let mut jobs = workload.jobs(experiment.seed, replication)?;
     let mut execution = execution(workload, experiment.machine)?;

@@ -3,7 +3,7 @@
 use std::num::NonZero;
 use std::ops::Not;
 
-use meshalloc::{Block, Configuration, Description, Ticks};
+use meshalloc::{Block, Ticks};
 use serde::Serialize;
 
 use crate::failures::Timeline;
@@ -27,9 +27,6 @@ pub struct Conditions {
     pub switches: Switches,
     /// Run times count as at least this in the bounded slowdown, in ticks, over 0.
     pub slowdown_threshold: Ticks,
-    /// What the controller serves. A run that measures reasons or preempts jobs needs it; without
-    /// it such a run fails as with a strategy of your own.
-    pub served: Option<Served>,
     /// Blocks of the grid in which there are no processors. They are not counted.
     pub absent: Vec<Block>,
     /// What fails in the run and is repaired; jobs then have service times.
@@ -53,15 +50,6 @@ pub struct Switches {
     pub kill_at_estimate: bool,
 }
 
-/// What the controller serves, and how.
-#[derive(Clone, Copy, Debug)]
-pub struct Served {
-    /// Its configuration.
-    pub configuration: Configuration,
-    /// The description of the machine, if it has one.
-    pub description: Option<Description>,
-}
-
 /// Conditions without a backlog and without failures. The threshold is [`SLOWDOWN_THRESHOLD`].
 impl From<Measured> for Conditions {
     fn from(measured: Measured) -> Self {
@@ -71,7 +59,6 @@ impl From<Measured> for Conditions {
             has_priorities: false,
             switches: Switches::default(),
             slowdown_threshold: TimeUnit::Second.ticks(SLOWDOWN_THRESHOLD),
-            served: None,
             absent: Vec::new(),
             failures: None,
             preemption: None,

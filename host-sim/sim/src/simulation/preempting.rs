@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use meshalloc::{Change, Class, Error, Event, EventKind, JobId, Outcome, Request, Ticks, Victims};
 
 use super::execution::{EventKey, Execution};
-use super::measured::Served;
 use super::record::{Record, Stage};
 use super::state::State;
 use super::{Run, SimulationError, unexpected};
-use crate::backend::{Backend, BackendError};
+use crate::backend::{Backend, BackendError, Served};
 use crate::preemption::Preempting;
 use crate::situation::{Preemption, Running, Situation, Victim, Waiting};
 use crate::workload::Job;

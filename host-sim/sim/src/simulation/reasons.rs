@@ -5,10 +5,9 @@ use std::collections::VecDeque;
 use meshalloc::{JobId, Ticks};
 
 use super::SimulationError;
-use super::measured::Served;
 use super::record::Stage;
 use super::state::State;
-use crate::backend::{Backend, BackendError};
+use crate::backend::{Backend, BackendError, Served};
 use crate::situation::{Cause, Reason, Situation};
 
 /// What each job in the controller waits for since the controller's latest change.

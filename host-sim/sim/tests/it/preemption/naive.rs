@@ -10,9 +10,7 @@ use meshalloc_sim::backend::{Around, Backends, InProcessBackends};
 use meshalloc_sim::failures::Checkpoint;
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::preemption::Preempting;
-use meshalloc_sim::simulation::{
-    Conditions, FixedService, Measured, Seen, Served, Switches, run_with,
-};
+use meshalloc_sim::simulation::{Conditions, FixedService, Measured, Seen, Switches, run_with};
 use meshalloc_sim::workload::{Job, Work};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -291,10 +289,6 @@ fn check(
             reasons: true,
             ..Switches::default()
         },
-        served: Some(Served {
-            configuration,
-            description: None,
-        }),
         preemption: Some(Preempting { grace, checkpoint }),
         ..Measured::Departures(JOBS).into()
     };
