@@ -37,12 +37,8 @@ impl SettingError {
         given: impl fmt::Display,
         expected: impl fmt::Display,
     ) -> Self {
-        let keys = settings.iter().map(|key| format!("`{key}`"));
-        let what = match settings {
-            [] => what.to_owned(),
-            _ => format!("{what} ({})", any_of(keys)),
-        };
-        SettingError::new(settings, out_of_range(&what, given, expected))
+        let reason = out_of_range(&with_keys(what, settings), given, expected);
+        SettingError::new(settings, reason)
     }
 
     /// The settings that the error is about.
@@ -82,6 +78,15 @@ impl fmt::Display for SettingError {
 }
 
 impl std::error::Error for SettingError {}
+
+/// What a number is, with the settings from which it comes.
+fn with_keys(what: &str, settings: &[&str]) -> String {
+    let keys = settings.iter().map(|key| format!("`{key}`"));
+    match settings {
+        [] => what.to_owned(),
+        _ => format!("{what} ({})", any_of(keys)),
+    }
+}
 
 /// The message about a value that is out of its range.
 pub(crate) fn out_of_range(

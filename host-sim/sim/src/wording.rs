@@ -55,19 +55,19 @@ pub fn are(count: usize) -> &'static str {
 /// assert_eq!(any_of(["a", "b"]), "a or b");
 /// assert_eq!(any_of(["a", "b:X,Y", "c"]), "a, \"b:X,Y\" or c");
 /// ```
-pub fn any_of<T: AsRef<str>>(items: impl IntoIterator<Item = T>) -> String {
-    let items: Vec<_> = items.into_iter().collect();
-    let shown = |item: &T| match item.as_ref() {
-        text if text.contains(',') && items.len() > 1 => format!("{text:?}"),
-        text => text.to_owned(),
-    };
-    match items.split_last() {
-        None => String::new(),
-        Some((only, [])) => shown(only),
-        Some((last, others)) => {
-            let others: Vec<_> = others.iter().map(shown).collect();
-            format!("{} or {}", others.join(", "), shown(last))
-        }
+pub fn any_of(items: impl IntoIterator<Item = impl ToString>) -> String {
+    choice(items.into_iter().map(|item| item.to_string()).collect())
+}
+
+/// The part of [`any_of`] that is compiled once for all kinds of items.
+fn choice(mut items: Vec<String>) -> String {
+    if items.len() > 1 {
+        let with_commas = items.iter_mut().filter(|item| item.contains(','));
+        with_commas.for_each(|item| *item = format!("{item:?}"));
+    }
+    match items.pop() {
+        Some(last) if !items.is_empty() => format!("{} or {last}", items.join(", ")),
+        only => only.unwrap_or_default(),
     }
 }
 
