@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use meshalloc::{Grid, NODES_MAX, SchedulerKind, Shape, StrategyKind};
+use serde::Deserialize;
 
 use super::needs;
 use super::origin::Origin;
@@ -222,12 +223,8 @@ impl Scenario {
         let cube = cube.and_then(|sides| Shape::new(sides).ok());
         let failures = settings.failures(machine, cube)?;
         let preemption = settings.preemption(failures.as_ref())?;
-        let is_on = |switch: Option<bool>| switch.unwrap_or(false);
-        let switches = Switches {
-            largest: is_on(settings.largest),
-            reasons: is_on(settings.reasons),
-            kill_at_estimate: is_on(settings.kill_at_estimate),
-        };
+        let switches = Switches::deserialize(settings.record());
+        let switches = switches.expect("a switch is recorded as true or false");
         if switches.kill_at_estimate && workload.estimates() == EstimateModel::None {
             return Err(SettingError::new(
                 &["kill-at-estimate", "estimates"],

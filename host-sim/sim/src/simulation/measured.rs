@@ -4,7 +4,7 @@ use std::num::NonZero;
 use std::ops::Not;
 
 use meshalloc::{Block, Ticks};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::failures::Timeline;
 use crate::metrics::SLOWDOWN_THRESHOLD;
@@ -36,8 +36,10 @@ pub struct Conditions {
     pub preemption: Option<Preempting>,
 }
 
-/// The optional measurements of a run, and whether jobs end at their estimates.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+/// The optional measurements of a run, and whether jobs end at their estimates. A scenario turns
+/// each on with the setting of the same name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Switches {
     /// Measure the largest slice that could be placed, with a search after each change.
     #[serde(skip_serializing_if = "Not::not")]

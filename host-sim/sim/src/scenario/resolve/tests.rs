@@ -1,4 +1,5 @@
 use super::*;
+use crate::scenario::{Form, SETTINGS, Setting};
 
 /// From words as they stand on the command line.
 fn scenario(line: &str) -> Result<Resolved, String> {
@@ -26,6 +27,18 @@ fn defaults_are_recorded() {
         "estimates": "perfect", "jobs": 40000, "replications": 10, "slowdown_threshold": 10.0, "seed": 1, "backend": "in-process"
     });
     assert_eq!(record, expected);
+}
+
+#[test]
+fn switches_are_those_of_the_run() {
+    let is_switch = |setting: &&Setting| setting.form == Form::Switch && setting.needs.is_empty();
+    let switches = SETTINGS.iter().filter(is_switch);
+    let given = |value| Scenario::of(switches.clone().map(|it| (it.key, value))).unwrap();
+    let of_run = |given: &Scenario| given.resolve().unwrap().plan.switches;
+    let all = given("true");
+    assert!(all.reasons.is_some() && all.mix_drop.is_none());
+    assert_eq!(serde_json::to_value(of_run(&all)).unwrap(), all.record());
+    assert_eq!(of_run(&given("false")), Switches::default());
 }
 
 #[test]

@@ -36,8 +36,9 @@ fn arrivals_that_only_wait_are_put_off() {
     let jobs = std::iter::once(first).chain(burst());
     let result = with_backend(mesh(2, 1), StrategyKind::FirstFit, 8, |backend| {
         let (execution, observer) = (&mut FixedService::default(), &mut ());
-        let (measured, jobs) = (Measured::Arrivals { first: 0, end: 1 }, Box::new(jobs));
-        let run = Run::new(execution, measured.into(), backend, mesh(2, 1), jobs, observer);
+        let measured = Measured::Arrivals { first: 0, end: 1 }.into();
+        let jobs = Box::new(jobs);
+        let run = Run::new(execution, measured, backend, mesh(2, 1), jobs, observer);
         let mut run = run.unwrap();
         while run.step(Ticks::MAX).unwrap() {}
         (run.state.decisions, run.state.now)
