@@ -49,6 +49,17 @@ pub struct Completion {
     pub messages: MessageSums,
 }
 
+impl Completion {
+    /// The completion of a job that has sent no messages.
+    pub fn silent(key: EventKey, number: u32) -> Self {
+        Completion {
+            key,
+            number,
+            messages: MessageSums::default(),
+        }
+    }
+}
+
 /// What the messages of one or more jobs add up to, times in ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MessageSums {
@@ -123,11 +134,7 @@ impl FixedService {
     /// The first completion. Its job may have left before.
     pub(super) fn first(&self) -> Option<Completion> {
         let &Reverse((at, order, number)) = self.completions.peek()?;
-        Some(Completion {
-            key: EventKey { at, order },
-            number,
-            messages: MessageSums::default(),
-        })
+        Some(Completion::silent(EventKey { at, order }, number))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use meshalloc::{Grid, NodeId, Ticks};
 
-use super::execution::{Completion, EventKey, Execution, MessageSums, Start};
+use super::execution::{Completion, EventKey, Execution, Start};
 use super::placement::place;
 use crate::error::SettingError;
 use crate::io::{Cells, Communication, IoJobs, IoMesh};
@@ -182,11 +182,7 @@ impl Execution for Phases {
             let Some(next) = self.next_phase(job.phase) else {
                 self.running.remove(place);
                 self.sharing.remove(place);
-                return Some(Completion {
-                    key,
-                    number,
-                    messages: MessageSums::default(),
-                });
+                return Some(Completion::silent(key, number));
             };
             let (loads, left) = self.loads(&job.cells, job.draw, next);
             self.sharing.replace(place, loads);

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use meshalloc::{Grid, NodeId, Ticks};
 
-use super::execution::{Completion, EventKey, Execution, MessageSums, Start};
+use super::execution::{Completion, EventKey, Execution, Start};
 use super::phases::permutation;
 use super::placement::place;
 use crate::error::SettingError;
@@ -152,11 +152,7 @@ impl Execution for PhasesOfMessages {
                     return None;
                 }
                 self.jobs.completed.pop();
-                return Some(Completion {
-                    key,
-                    number,
-                    messages: MessageSums::default(),
-                });
+                return Some(Completion::silent(key, number));
             }
             let events = [
                 next.map(|next| next.0.0),

@@ -3,7 +3,7 @@
 
 use meshalloc::{Block, Request, Ticks};
 
-use super::execution::{Completion, EventKey, Execution, FixedService, MessageSums};
+use super::execution::{Completion, EventKey, Execution, FixedService};
 use super::record::Stage;
 use super::{Measured, Run, RunResult, SimulationError};
 use crate::backend::Backend;
@@ -89,11 +89,7 @@ impl<'b, B: Backend, E: Execution> Run<'b, B, E> {
                     at: self.state.now,
                     order: 0,
                 };
-                self.depart(Completion {
-                    key,
-                    number,
-                    messages: MessageSums::default(),
-                })?;
+                self.depart(Completion::silent(key, number))?;
             }
             Stage::Kept => {
                 self.kept.retain(|&kept| kept != number);

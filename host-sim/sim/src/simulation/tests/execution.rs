@@ -57,11 +57,7 @@ impl Execution for Sharing {
         };
         self.advance(key.at);
         let (_, number, _) = self.running.remove(place);
-        Some(Completion {
-            key,
-            number,
-            messages: MessageSums::default(),
-        })
+        Some(Completion::silent(key, number))
     }
 }
 
