@@ -11,11 +11,10 @@ use ratatui::DefaultTerminal;
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::layout::Rect;
-use ratatui::style::Color;
 
 use crate::device::{Connection, PlaceArgs};
 use crate::failure::{self, Failure};
-use crate::map::{Map, Snapshot};
+use crate::map::{Map, Snapshot, terminal};
 use crate::printable::coloured;
 use crate::progress::Bar;
 use crate::settings::{FileArgs, Given, Takes, only};
@@ -397,27 +396,9 @@ fn show(
 
 /// A frame as lines of text, with colours where it has them.
 fn printed(buffer: &Buffer) -> String {
-    let mut text = String::new();
-    for row in buffer.content.chunks(usize::from(buffer.area.width).max(1)) {
-        let mut line = String::new();
-        for cell in row {
-            let colour = |colour| match colour {
-                Color::Indexed(colour) => Some(colour),
-                _ => None,
-            };
-            let mut style = console::Style::new().force_styling(true);
-            if let Some(colour) = colour(cell.fg) {
-                style = style.color256(colour);
-            }
-            if let Some(colour) = colour(cell.bg) {
-                style = style.on_color256(colour);
-            }
-            line.push_str(&style.apply_to(cell.symbol()).to_string());
-        }
-        text.push_str(line.trim_end());
-        text.push('\n');
-    }
-    text
+    let rows = buffer.content.chunks(buffer.area.width.into());
+    let lines = rows.map(|row| terminal::styled(row).trim_end().to_owned() + "\n");
+    lines.collect()
 }
 
 /// Draws frames and reads keys until the user or a signal ends it.

@@ -9,6 +9,8 @@ use std::io::{self, Write};
 use std::ops::Range;
 
 use console::{Style, measure_text_width};
+use ratatui::buffer::Cell;
+use ratatui::style::Color;
 
 use super::Map;
 use super::colouring::{self, PALETTE};
@@ -39,49 +41,27 @@ impl Look {
 }
 
 /// Entries of a terminal's table of 256 colours.
-const WHITE: u8 = 231;
-const BLACK: u8 = 16;
+const WHITE: Color = Color::Indexed(231);
+const BLACK: Color = Color::Indexed(16);
 
 /// Letters for jobs; x is for faulty processors.
 const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwyzABCDEFGHIJKLMNOPQRSTUVWYZ0123456789";
 const FREE: char = '.';
 const FAULTY: char = 'x';
 
-/// A character of a map, and its colours, of a terminal's 256.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Character {
-    /// What is written.
-    pub symbol: char,
-    /// The colour of the symbol, if it has one.
-    pub front: Option<u8>,
-    /// The colour behind it, if there is one.
-    pub back: Option<u8>,
-}
-
-impl From<char> for Character {
-    fn from(symbol: char) -> Self {
-        Character {
-            symbol,
-            front: None,
-            back: None,
-        }
-    }
-}
-
-impl Character {
-    fn styled(self) -> String {
-        if self == Character::from(self.symbol) {
-            return self.symbol.to_string();
-        }
+/// Cells as text, with colours where they have them.
+pub(crate) fn styled(cells: &[Cell]) -> String {
+    let styled = cells.iter().map(|cell| {
         let mut style = Style::new().force_styling(true);
-        if let Some(colour) = self.front {
+        if let Color::Indexed(colour) = cell.fg {
             style = style.color256(colour);
         }
-        if let Some(colour) = self.back {
+        if let Color::Indexed(colour) = cell.bg {
             style = style.on_color256(colour);
         }
-        style.apply_to(self.symbol).to_string()
-    }
+        style.apply_to(cell.symbol()).to_string()
+    });
+    styled.collect()
 }
 
 /// The number of different colours, or letters.
@@ -96,7 +76,7 @@ pub fn fitted(
     colours: &[usize],
     letters: bool,
     room: (usize, usize),
-) -> (Vec<Vec<Character>>, usize) {
+) -> (Vec<Vec<Cell>>, usize) {
     let fits = |measure: &Measure, scale| {
         measure.width_at(scale) + RIGHT <= room.0 && measure.height_at(scale, letters) <= room.1
     };
@@ -202,11 +182,8 @@ fn panel(map: &Map, measure: &Measure, colours: bool) -> Vec<String> {
     let letters = !colours;
     let numbers = colouring::colours(&map.snapshot, palette(letters));
     let drawn = lines(&map.snapshot, &numbers, measure, letters);
-    let styled = |line: Vec<Character>| line.into_iter().map(Character::styled).collect();
-    caption(map)
-        .into_iter()
-        .chain(drawn.into_iter().map(styled))
-        .collect()
+    let drawn = drawn.iter().map(|line| styled(line));
+    caption(map).into_iter().chain(drawn).collect()
 }
 
 /// The lines of a map with its frame and the text beside it.
@@ -215,13 +192,13 @@ fn lines(
     colours: &[usize],
     measure: &Measure,
     letters: bool,
-) -> Vec<Vec<Character>> {
+) -> Vec<Vec<Cell>> {
     let owners = snapshot.owners(&measure.layout);
     let paint = Paint {
         numbers: colours,
         letters,
     };
-    let plain = |text: &str| -> Vec<Character> { text.chars().map(Character::from).collect() };
+    let plain = |text: &str| -> Vec<Cell> { text.chars().map(Cell::from).collect() };
     let columns = measure.columns();
     let characters = columns.len();
     let indent = " ".repeat(measure.left - 1);
@@ -236,7 +213,7 @@ fn lines(
                     .as_ref()
                     .map(|x| [&row.upper, &row.lower].map(|y| field(&owners, x, y)));
                 let [upper, lower] = fields.unwrap_or_default();
-                text.push(paint.character(upper, lower));
+                text.push(paint.cell(upper, lower));
             }),
         }
         text.push('│'.into());
@@ -275,30 +252,28 @@ struct Paint<'n> {
 }
 
 impl Paint<'_> {
-    fn character(&self, upper: Option<Field>, lower: Option<Field>) -> Character {
+    fn cell(&self, upper: Option<Field>, lower: Option<Field>) -> Cell {
         if self.letters {
             return self.letter(lower).into();
         }
         let [upper, lower] = [upper, lower].map(|field| field.map(|field| self.colour(field)));
         let (symbol, front, back) = match (upper, lower) {
-            (Some(upper), Some(lower)) if upper == lower => (' ', None, Some(upper)),
-            (Some(upper), Some(lower)) => ('▀', Some(upper), Some(lower)),
+            (Some(upper), Some(lower)) if upper == lower => (" ", Color::Reset, upper),
+            (Some(upper), Some(lower)) => ("▀", upper, lower),
             // The plane ends between the two.
-            (None, Some(lower)) => ('▄', Some(lower), None),
-            (_, None) => (' ', None, None),
+            (None, Some(lower)) => ("▄", lower, Color::Reset),
+            (_, None) => (" ", Color::Reset, Color::Reset),
         };
-        Character {
-            symbol,
-            front,
-            back,
-        }
+        let mut cell = Cell::new(symbol);
+        cell.set_fg(front).set_bg(back);
+        cell
     }
 
-    fn colour(&self, field: Field) -> u8 {
+    fn colour(&self, field: Field) -> Color {
         match field {
             Field::Free => WHITE,
             Field::Faulty => BLACK,
-            Field::Job(place) => colouring::terminal(self.numbers[place]),
+            Field::Job(place) => Color::Indexed(colouring::terminal(self.numbers[place])),
         }
     }
 

@@ -5,11 +5,11 @@ use std::ops::Range;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::{Color, Modifier, Style};
+use ratatui::style::{Modifier, Style};
 
 use crate::map::Map;
 use crate::map::colouring;
-use crate::map::terminal::{self, Character};
+use crate::map::terminal;
 use meshalloc_sim::names;
 use meshalloc_sim::wording::{counted, wrapped};
 
@@ -192,10 +192,8 @@ impl Frame<'_> {
         let rows: Range<u16> = 0..area.height.saturating_sub(1);
         for (row, line) in rows.zip(&lines) {
             width = width.max(line.len());
-            for (x, character) in (area.x..area.right()).zip(line) {
-                if let Some(cell) = buffer.cell_mut((x, area.y + row)) {
-                    cell.set_char(character.symbol).set_style(style(character));
-                }
+            for (x, cell) in (area.x..area.right()).zip(line) {
+                buffer[(x, area.y + row)] = cell.clone();
             }
         }
         let height = (lines.len() as u16).min(area.height.saturating_sub(1));
@@ -239,17 +237,6 @@ impl Frame<'_> {
             write(buffer, area, 1 + shown as u16, &text, Style::new());
         }
     }
-}
-
-fn style(character: &Character) -> Style {
-    let mut style = Style::new();
-    if let Some(colour) = character.front {
-        style = style.fg(Color::Indexed(colour));
-    }
-    if let Some(colour) = character.back {
-        style = style.bg(Color::Indexed(colour));
-    }
-    style
 }
 
 fn to_ascii(cell: &mut ratatui::buffer::Cell) {
