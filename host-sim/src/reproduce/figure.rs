@@ -10,7 +10,6 @@ use meshalloc_papers::setting::Setting;
 use meshalloc_sim::names;
 use meshalloc_sim::scenario::SETTINGS;
 use meshalloc_sim::statistics::Estimate;
-use serde::Serialize;
 use serde_json::Value;
 
 use crate::identity::VERSION;
@@ -18,71 +17,9 @@ use crate::plot::{self, Layout, Measured, Picture, Point, Scale, Series};
 use crate::report::cells;
 use crate::tables::refused_percent;
 
-/// A point of a figure. A number that does not exist is an empty cell; a file has the columns that
-/// its figure needs.
-#[derive(Serialize)]
-struct Row {
-    /// Number of the figure in the paper.
-    figure: u32,
-    /// The panel of the figure.
-    panel: String,
-    /// Label of the horizontal axis.
-    axis: String,
-    /// Value on the horizontal axis.
-    x: String,
-    /// Allocation strategy with its parameters.
-    strategy: String,
-    /// Scheduler with its parameters.
-    scheduler: String,
-    /// Metric with its unit.
-    metric: String,
-    /// Mean over the replications; empty where a synthetic workload saturates the system.
-    mean: String,
-    /// Lower end of its 95 % confidence interval.
-    low: String,
-    /// Upper end of this interval.
-    high: String,
-    /// Standard deviation of the replications.
-    standard_deviation: String,
-    /// For relative differences: the strategy and scheduler of the comparison.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    against: Option<String>,
-    /// Mean relative difference, percent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    difference_percent: Option<String>,
-    /// Lower end of its 95 % confidence interval.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    difference_low: Option<String>,
-    /// Upper end of this interval.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    difference_high: Option<String>,
-    /// The number of replications.
-    replications: usize,
-    /// The value of each replication, separated by semicolons.
-    values: String,
-    /// The paper's number of replications; absent if the paper names none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    paper_replications: Option<usize>,
-    /// Mean over the first `paper_replications` replications; empty if there are fewer.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mean_of_first: Option<String>,
-    /// Lower end of its 95 % confidence interval.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    low_of_first: Option<String>,
-    /// Upper end of this interval.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    high_of_first: Option<String>,
-    /// Whether the backlog grew in most replications, or jobs were left behind in one.
-    saturated: bool,
-    /// Measured jobs refused for good, in all replications.
-    refused: Option<u64>,
-    /// Whether the mean still grows with the length of the run.
-    grows_with_length: bool,
-    /// Jobs in a replication.
-    jobs: Option<u32>,
-    /// The seed of all random numbers.
-    seed: u64,
-}
+/// The cells of a point, each with the name of its column. A number that does not exist is an empty
+/// cell; a file has the columns that its figure needs.
+type Row = Vec<(&'static str, String)>;
 
 /// Every point in a line, all panels under each other; `length` is that of the runs of a setting.
 pub(super) fn csv(
@@ -104,32 +41,23 @@ pub(super) fn csv(
 }
 
 /// Rows with the settings of their runs: those that a run has, without the place of the controller,
-/// on which no decision depends; then the fields of the rows, and the version.
+/// on which no decision depends; then the cells of the rows, and the version.
 fn table(rows: &[(Value, Row)]) -> Result<String, Box<dyn Error>> {
-    let rows = rows
-        .iter()
-        .map(|(scenario, row)| Ok((scenario, serde_json::to_value(row)?)));
-    let rows = rows.collect::<Result<Vec<_>, serde_json::Error>>()?;
-    let fields = rows.first().and_then(|(_, row)| row.as_object());
-    let fields: Vec<_> = fields.into_iter().flat_map(|row| row.keys()).collect();
+    let first = rows.first().map_or(&[][..], |(_, row)| row);
+    let names: Vec<&str> = first.iter().map(|(name, _)| *name).collect();
     let is_shown = |name: &&str| {
-        let is_known = |(scenario, row): &(&Value, Value)| {
-            scenario.get(name).is_some() && row.get(name).is_none()
-        };
-        *name != "backend" && rows.iter().any(is_known)
+        let mut scenarios = rows.iter().map(|(scenario, _)| scenario);
+        let is_free = *name != "backend" && !names.contains(name);
+        is_free && scenarios.any(|scenario| scenario.get(name).is_some())
     };
     let settings = SETTINGS.iter().map(|setting| setting.name).filter(is_shown);
     let settings: Vec<_> = settings.collect();
     let mut writer = csv::Writer::from_writer(Vec::new());
-    let names = settings
-        .iter()
-        .copied()
-        .chain(fields.iter().map(|name| &***name));
-    writer.write_record(names.chain(["version"]))?;
-    for (scenario, row) in &rows {
+    writer.write_record(settings.iter().chain(&names).chain(&["version"]))?;
+    for (scenario, row) in rows {
         let settings = settings.iter().map(|name| cell(&scenario[*name]));
-        let fields = fields.iter().map(|name| cell(&row[&**name]));
-        writer.write_record(settings.chain(fields).chain([VERSION.to_owned()]))?;
+        let cells = row.iter().map(|(_, cell)| cell.clone());
+        writer.write_record(settings.chain(cells).chain([VERSION.to_owned()]))?;
     }
     Ok(String::from_utf8(writer.into_inner()?)?)
 }
@@ -156,64 +84,68 @@ fn row(
     let reading = measurements.reading(cell, panel.metric);
     let result = measurements.result(cell, panel.metric);
     let scale = panel.metric.scale();
-    let cut = |whole: Option<Estimate>| whole.map(|whole| panel.metric.cut(whole));
+    let estimate = |whole: Option<Estimate>| {
+        cells::estimate(whole.map(|whole| panel.metric.cut(whole)), scale)
+    };
     let unit = cell.setting.plan.workload.time_unit();
     let scheduler = |cell: &Cell| names::scheduler_text(cell.setting.plan.scheduler, unit);
     let values = result.map_or_else(Vec::new, |result| result.values(panel.metric));
-    let [mean, low, high, standard_deviation] = cells::estimate(cut(reading.estimate()), scale);
-    let difference = figure.is_relative().then(|| {
+    let mut row = vec![
+        // The number of the figure in the paper.
+        ("figure", figure.number.to_string()),
+        ("panel", panel.name.clone()),
+        // The label of the horizontal axis, and the value there.
+        ("axis", panel.axis.name.clone()),
+        ("x", panel.places[place].entry.clone()),
+        ("strategy", cell.strategy.to_string()),
+        ("scheduler", scheduler(cell)),
+        // With its unit.
+        ("metric", panel.metric.column(unit)),
+    ];
+    // Over the replications, with a 95 % confidence interval; empty where a synthetic workload
+    // saturates the system.
+    let names = ["mean", "low", "high", "standard_deviation"];
+    row.extend(names.into_iter().zip(estimate(reading.estimate())));
+    if figure.is_relative() {
+        // The strategy and scheduler of the comparison, and the relative difference in percent.
         let against = curve.against(place);
-        let shown = measurements.shown(cell, against, panel.metric);
-        let difference = match shown {
+        let difference = match measurements.shown(cell, against, panel.metric) {
             Shown::Number { estimate, .. } => against.map(|_| estimate),
             Shown::Saturated | Shown::Missing => None,
         };
         let name = |cell: &Cell| format!("{}, {}", cell.strategy, scheduler(cell));
-        let [mean, low, high, _] = cells::estimate(difference, 1.0);
-        [against.map_or_else(String::new, name), mean, low, high]
-    });
-    let [against, difference_percent, difference_low, difference_high] = optional(difference);
-    let first = figure.paper_replications.map(|count| {
-        let [mean, low, high, _] = cells::estimate(cut(reading.estimate_of_first(count)), scale);
-        [mean, low, high]
-    });
-    let [mean_of_first, low_of_first, high_of_first] = optional(first);
-    Row {
-        figure: figure.number,
-        panel: panel.name.clone(),
-        axis: panel.axis.name.clone(),
-        x: panel.places[place].entry.clone(),
-        strategy: cell.strategy.to_string(),
-        scheduler: scheduler(cell),
-        metric: panel.metric.column(unit),
-        mean,
-        low,
-        high,
-        standard_deviation,
-        against,
-        difference_percent,
-        difference_low,
-        difference_high,
-        replications: values.len(),
-        values: cells::values(&values, scale),
-        paper_replications: figure.paper_replications,
-        mean_of_first,
-        low_of_first,
-        high_of_first,
-        saturated: result.is_some_and(|result| result.saturated),
-        refused: result.map(|result| result.refused.total()),
-        grows_with_length: matches!(reading, Reading::Growing(_)),
-        // A log is run whole.
-        jobs: cell.setting.synthetic().map(|_| length.jobs),
-        seed: length.seed,
+        row.push(("against", against.map_or_else(String::new, name)));
+        let names = ["difference_percent", "difference_low", "difference_high"];
+        row.extend(names.into_iter().zip(cells::estimate(difference, 1.0)));
     }
-}
-
-fn optional<const COUNT: usize>(all: Option<[String; COUNT]>) -> [Option<String>; COUNT] {
-    match all {
-        Some(all) => all.map(Some),
-        None => [const { None }; COUNT],
+    row.push(("replications", values.len().to_string()));
+    // The value of each replication, separated by semicolons.
+    row.push(("values", cells::values(&values, scale)));
+    if let Some(count) = figure.paper_replications {
+        // The paper's number of replications, and the mean over so many; empty if there are fewer.
+        row.push(("paper_replications", count.to_string()));
+        let names = ["mean_of_first", "low_of_first", "high_of_first"];
+        let first = estimate(reading.estimate_of_first(count));
+        row.extend(names.into_iter().zip(first));
     }
+    let refused = result.map(|result| result.refused.total().to_string());
+    // A log is run whole.
+    let jobs = cell.setting.synthetic().map(|_| length.jobs.to_string());
+    let is_saturated = result.is_some_and(|result| result.saturated);
+    let grows = matches!(reading, Reading::Growing(_));
+    row.extend([
+        // Whether the backlog grew in most replications, or jobs were left behind in one.
+        ("saturated", is_saturated.to_string()),
+        // Measured jobs refused for good, in all replications.
+        ("refused", refused.unwrap_or_default()),
+        // Whether the mean still grows with the length of the run.
+        ("grows_with_length", grows.to_string()),
+        // Jobs in a replication.
+        ("jobs", jobs.unwrap_or_default()),
+        // The seed of all random numbers.
+        ("seed", length.seed.to_string()),
+    ]);
+    row
 }
 
 /// All panels under each other, as the text of an SVG file.
