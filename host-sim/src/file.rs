@@ -1,5 +1,5 @@
 //! Replaces files as a whole: at any time a reader of a regular file finds the old content or the
-//! new content.
+//! new content. An [`Output`] is a file that a command writes, checked before its work begins.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
@@ -76,17 +76,6 @@ pub(crate) fn remove_abandoned(folder: &Path) {
     }
 }
 
-/// An error about an existing file that the program did not write, unless such files are to be
-/// replaced.
-pub(crate) fn check_own(path: &Path, product: Product, replace: ReplaceArgs) -> io::Result<()> {
-    match fs::metadata(path) {
-        Ok(known) if known.is_file() && !replace.foreign && !product.is_in(path)? => {
-            Err(io::Error::new(ErrorKind::AlreadyExists, FOREIGN))
-        }
-        _ => Ok(()),
-    }
-}
-
 /// The message about an existing file that the program did not write.
 const FOREIGN: &str =
     "it is there, and host-sim did not write it (expected another file, or --replace)";
@@ -110,26 +99,22 @@ impl Product {
     /// Bytes of a file in which its marks are.
     const HEAD: u64 = 1 << 14;
 
-    /// Texts of which one is at the beginning of every such file, and of no other.
-    const fn marks(self) -> &'static [&'static str] {
+    /// Its name, and texts of which one is at the beginning of every such file, and of no other.
+    const fn marks(self) -> (&'static str, &'static [&'static str]) {
+        const SVG: &str = "0\" xmlns=\"http://www.w3.org/2000/svg\">\n<rect x=\"0\" y=\"0\" ";
+        const JSON: &str = "{\n  \"program\": \"host-sim\"";
+        const SHARD: &str = "# Runs the points of one shard";
+        const MERGE: &str = "# Writes the results of the points";
+        const LOG: &str = "; Installation: host-sim ";
         match self {
-            Product::Results => &[
-                "strategy,metric,mean,low,high,",
-                "_low,",
-                "{\n  \"program\": \"host-sim\"",
-            ],
-            Product::Picture => {
-                &["0\" xmlns=\"http://www.w3.org/2000/svg\">\n<rect x=\"0\" y=\"0\" "]
-            }
-            Product::Page => &[html::GENERATOR],
-            Product::Jobs => &[
-                ",requested_extents,held,blocks,",
-                "; Installation: host-sim ",
-            ],
-            Product::Script => &[
-                "# Runs the points of one shard",
-                "# Writes the results of the points",
-            ],
+            Product::Results => (
+                "results",
+                &["strategy,metric,mean,low,high,", "_low,", JSON],
+            ),
+            Product::Picture => ("picture", &[SVG]),
+            Product::Page => ("page", &[html::GENERATOR]),
+            Product::Jobs => ("jobs", &[",requested_extents,held,blocks,", LOG]),
+            Product::Script => ("script", &[SHARD, MERGE]),
         }
     }
 
@@ -138,7 +123,7 @@ impl Product {
         let mut head = Vec::new();
         File::open(path)?.take(Self::HEAD).read_to_end(&mut head)?;
         let head = String::from_utf8_lossy(&head);
-        Ok(head.is_empty() || self.marks().iter().any(|mark| head.contains(mark)))
+        Ok(head.is_empty() || self.marks().1.iter().any(|mark| head.contains(mark)))
     }
 }
 
@@ -150,17 +135,57 @@ pub(crate) struct ReplaceArgs {
     pub(crate) foreign: bool,
 }
 
+/// A file that a command is to write.
+#[derive(Debug)]
+pub(crate) struct Output {
+    pub(crate) path: PathBuf,
+    product: Product,
+}
+
+impl Output {
+    /// Whether the file can be written, before the work begins; makes its folder if need be.
+    pub(crate) fn open(
+        path: &Path,
+        product: Product,
+        replace: ReplaceArgs,
+    ) -> Result<Self, String> {
+        let path = path.to_owned();
+        let output = Output { path, product };
+        match check(&output.path, product, replace) {
+            Ok(()) => Ok(output),
+            Err(error) => Err(output.failed(&error)),
+        }
+    }
+
+    pub(crate) fn write(&self, content: impl AsRef<[u8]>) -> Result<(), String> {
+        let written = write(&self.path, content.as_ref());
+        written.map_err(|error| self.failed(&error))
+    }
+
+    pub(crate) fn failed(&self, error: &io::Error) -> String {
+        let (path, (name, _)) = (self.path.display(), self.product.marks());
+        format!("{path}: cannot write the {name}: {error}")
+    }
+
+    /// The line about the file below the results.
+    pub(crate) fn line(&self, kind: &str) -> String {
+        format!("{kind}: {}", self.path.display())
+    }
+}
+
 fn is_special(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|known| !known.is_file())
 }
 
 /// Checks, before the work, that [`write`] is expected to succeed; makes the folder. A file that
 /// the program did not write is an error, unless such files are to be replaced.
-pub(crate) fn check(path: &Path, product: Product, replace: ReplaceArgs) -> io::Result<()> {
-    check_own(path, product, replace)?;
+fn check(path: &Path, product: Product, replace: ReplaceArgs) -> io::Result<()> {
     match fs::metadata(path) {
         Ok(known) if known.is_dir() => Err(ErrorKind::IsADirectory.into()),
         Ok(known) if !known.is_file() => Ok(()),
+        Ok(_) if !replace.foreign && !product.is_in(path)? => {
+            Err(io::Error::new(ErrorKind::AlreadyExists, FOREIGN))
+        }
         Ok(_) if path.is_symlink() => OpenOptions::new().append(true).open(path).map(drop),
         _ => {
             temporary(path)?;

@@ -24,7 +24,7 @@ pub mod snapshot;
 pub mod svg;
 pub mod terminal;
 
-pub(crate) use show::{NO_LINKS, PictureFile, Show};
+pub(crate) use show::{NO_LINKS, Show};
 pub use snapshot::{MapJob, Snapshot};
 pub use svg::LinkMap;
 

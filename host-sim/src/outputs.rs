@@ -10,8 +10,8 @@ use clap::builder::ValueHint;
 
 use crate::completion::{Known, metrics};
 use crate::failure::Failure;
-use crate::file::{self, ReplaceArgs};
-use crate::map::{PictureFile, Plot};
+use crate::file::{self, Output, Product, ReplaceArgs};
+use crate::map::Plot;
 use crate::settings::Format;
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::names;
@@ -113,8 +113,8 @@ pub(crate) fn check_only(path: &Path, is_page: bool) -> Result<(), String> {
 /// The files of the results. They were checked to be writable.
 #[derive(Debug, Default)]
 pub(crate) struct Outputs {
-    results: Vec<(PathBuf, Format)>,
-    pub(crate) picture: Option<PictureFile>,
+    results: Vec<(Output, Format)>,
+    pub(crate) picture: Option<Output>,
     pub(crate) jobs: Option<PathBuf>,
     pub(crate) page: Option<PathBuf>,
     pub(crate) draw: Option<Drawing>,
@@ -148,9 +148,8 @@ impl OutputArgs {
         for path in &self.files {
             match Kind::of(path)? {
                 Kind::Results(format) => {
-                    let checked = file::check(path, file::Product::Results, replace);
-                    checked.map_err(|error| failed(path, &error))?;
-                    outputs.results.push((path.clone(), format));
+                    let file = Output::open(path, Product::Results, replace)?;
+                    outputs.results.push((file, format));
                 }
                 Kind::Jobs => {
                     single(outputs.jobs.is_some(), path, "file of jobs")?;
@@ -158,7 +157,7 @@ impl OutputArgs {
                 }
                 Kind::Picture => {
                     single(outputs.picture.is_some(), path, "picture")?;
-                    outputs.picture = Some(PictureFile::open(path, replace)?);
+                    outputs.picture = Some(Output::open(path, Product::Picture, replace)?);
                 }
                 Kind::Page => {
                     single(outputs.page.is_some(), path, "page")?;
@@ -168,10 +167,6 @@ impl OutputArgs {
         }
         Ok(outputs)
     }
-}
-
-fn failed(path: &Path, error: &std::io::Error) -> String {
-    format!("{}: cannot write the results: {error}", path.display())
 }
 
 impl Outputs {
@@ -205,18 +200,17 @@ impl Outputs {
         &self,
         write: &dyn Fn(Format, &mut dyn Write) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        for (path, format) in &self.results {
+        for (file, format) in &self.results {
             let mut content = Vec::new();
             write(*format, &mut content)?;
-            file::write(path, &content).map_err(|error| failed(path, &error))?;
+            file.write(&content)?;
         }
         Ok(())
     }
 
     /// A line about each file of results.
     pub(crate) fn lines(&self) -> impl Iterator<Item = String> {
-        let results = self.results.iter();
-        results.map(|(path, _)| format!("results: {}", path.display()))
+        self.results.iter().map(|(file, _)| file.line("results"))
     }
 }
 

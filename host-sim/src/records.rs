@@ -11,15 +11,14 @@
 //! The parts are put in order when all runs have ended.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, BufWriter, IntoInnerError, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use meshalloc::{StrategyKind, Ticks};
 
-use crate::file::{self, Product, ReplaceArgs};
+use crate::file::{self, Output, Product, ReplaceArgs};
 use meshalloc_sim::experiment::{Experiment, Measure, Replications, StrategyResult};
 use meshalloc_sim::simulation::{JobRecord, Observer, Seen};
 use meshalloc_sim::workload::{Owner, TimeUnit, Workload};
@@ -34,7 +33,7 @@ enum Form {
 }
 
 pub(crate) struct JobsFile<'e> {
-    path: PathBuf,
+    file: Output,
     form: Form,
     experiment: &'e Experiment,
     parts: Mutex<Parts>,
@@ -77,10 +76,8 @@ impl<'e> JobsFile<'e> {
                  --replications 1, or a table, with the ending .csv)"
             ));
         }
-        let checked = file::check(path, Product::Jobs, replace);
-        checked.map_err(|error| failed(path, error))?;
         Ok(JobsFile {
-            path: path.to_owned(),
+            file: Output::open(path, Product::Jobs, replace)?,
             form,
             experiment,
             parts: Mutex::default(),
@@ -104,7 +101,7 @@ impl<'e> JobsFile<'e> {
         } else {
             format!(" (without {})", lacks.join(", and "))
         };
-        format!("jobs: {}{without}", self.path.display())
+        self.file.line("jobs") + &without
     }
 
     pub(crate) fn recorder(&self, strategy: StrategyKind, replication: u32) -> Recorder<'_> {
@@ -117,7 +114,7 @@ impl<'e> JobsFile<'e> {
                 replication,
             },
             place: place.position(|&other| other == strategy).unwrap_or(0),
-            writer: Some(file::part(&self.path).map(BufWriter::new)),
+            writer: Some(file::part(&self.file.path).map(BufWriter::new)),
             jobs: 0,
             first: 0,
             ahead: VecDeque::new(),
@@ -135,7 +132,7 @@ impl<'e> JobsFile<'e> {
         let parts = &mut *self.parts();
         let file = match &mut parts.file {
             Some(file) => file,
-            none => none.insert(file::part(&self.path)?),
+            none => none.insert(file::part(&self.file.path)?),
         };
         let from = parts.bytes;
         file.seek(SeekFrom::Start(from))?;
@@ -152,11 +149,11 @@ impl<'e> JobsFile<'e> {
             for replication in 0..result.runs.len() as u32 {
                 let part = parts.of_runs.remove(&(place, replication));
                 let part = part.expect("a run that ended has a part");
-                needed.push(part.map_err(|error| failed(&self.path, error))?);
+                needed.push(part.map_err(|error| self.file.failed(&error))?);
             }
         }
         let jobs = needed.iter().map(|part| part.jobs).sum();
-        let written = file::write_with(&self.path, |output| {
+        let written = file::write_with(&self.file.path, |output| {
             match self.form {
                 Form::Table => output.write_all(&table::header())?,
                 Form::Log => output.write_all(log::header(self.experiment, jobs).as_bytes())?,
@@ -169,12 +166,8 @@ impl<'e> JobsFile<'e> {
             }
             Ok(())
         });
-        written.map_err(|error| failed(&self.path, error))
+        written.map_err(|error| self.file.failed(&error))
     }
-}
-
-fn failed(path: &Path, error: impl Display) -> String {
-    format!("{}: cannot write the jobs: {error}", path.display())
 }
 
 #[derive(Clone, Copy)]

@@ -202,7 +202,7 @@ pub(crate) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<(), Failure>
         writeln!(output, "{line}")?;
     }
     if let Some((file, metric)) = outputs.picture.as_ref().zip(drawn) {
-        let drawn = file.draw(&study.picture(metric, &measured));
+        let drawn = study.draw(metric, &measured, file);
         drawn.map_err(|failure| failure.after_results(&"--output"))?;
         if on_terminal {
             writeln!(output, "{}", file.line("picture"))?;

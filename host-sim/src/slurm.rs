@@ -13,7 +13,7 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
-use crate::file::{self, Product, ReplaceArgs};
+use crate::file::{self, Output, Product, ReplaceArgs};
 
 /// The work that is divided among the tasks of an array, and how the tasks are submitted.
 pub(crate) struct Slurm<'a> {
@@ -45,19 +45,16 @@ impl Slurm<'_> {
             let folder = job.folder.display();
             format!("{folder}: cannot make the folder: {error}")
         })?;
-        let [array, merge] =
-            ["array", "merge"].map(|name| job.folder.join(format!("slurm-{name}.sh")));
-        let cannot = |path: &Path, error| format!("{}: cannot write: {error}", path.display());
-        for path in [&array, &merge] {
-            let checked = file::check(path, Product::Script, self.replace);
-            checked.map_err(|error| cannot(path, error))?;
-        }
-        for (path, script) in [(&array, job.array()?), (&merge, job.merge()?)] {
-            let written = file::write(path, script.as_bytes());
-            written.map_err(|error| cannot(path, error))?;
-        }
-        writeln!(output, "{}\n{}", array.display(), merge.display())?;
-        let [array, merge] = [&array, &merge].map(|path| quoted(&path.display().to_string()));
+        let [array, merge] = ["array", "merge"].map(|name| {
+            let path = job.folder.join(format!("slurm-{name}.sh"));
+            Output::open(&path, Product::Script, self.replace)
+        });
+        let (array, merge) = (array?, merge?);
+        array.write(&job.array()?)?;
+        merge.write(&job.merge()?)?;
+        let [array, merge] = [array, merge].map(|file| file.path.display().to_string());
+        writeln!(output, "{array}\n{merge}")?;
+        let [array, merge] = [array, merge].map(|path| quoted(&path));
         writeln!(output, "submit them with:")?;
         writeln!(
             output,

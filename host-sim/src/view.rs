@@ -3,7 +3,7 @@
 //! the state at any time from it; lists of the running jobs every some hundred starts keep it from
 //! reading a run from its beginning.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::builder::ValueHint;
@@ -11,7 +11,7 @@ use clap::{Arg, Args};
 use maud::{Markup, PreEscaped, html};
 
 use crate::failure::Failure;
-use crate::file::{self, Product, ReplaceArgs};
+use crate::file::{self, Output, Product, ReplaceArgs};
 use crate::html;
 use crate::identity::{PROGRAM, VERSION};
 use crate::line::LineBackends;
@@ -109,7 +109,7 @@ pub(crate) fn recorded(
 
 /// A page that is to be made of the first replication.
 pub(crate) struct Page<'p> {
-    path: &'p Path,
+    file: Output,
     scenario: &'p Resolved,
     experiment: &'p Experiment,
 }
@@ -117,7 +117,7 @@ pub(crate) struct Page<'p> {
 impl<'p> Page<'p> {
     /// Checks before the runs whether the page can be made.
     pub(crate) fn open(
-        path: &'p Path,
+        path: &Path,
         scenario: &'p Resolved,
         experiment: &'p Experiment,
         replace: ReplaceArgs,
@@ -127,28 +127,21 @@ impl<'p> Page<'p> {
                           `strategy`)";
             return Err(scenario.place(&SettingError::new(&["backlog"], reason)));
         }
-        let page = Page {
-            path,
+        Ok(Page {
+            file: Output::open(path, Product::Page, replace)?,
             scenario,
             experiment,
-        };
-        let checked = file::check(path, Product::Page, replace);
-        checked.map_err(|error| page.failed(&error))?;
-        Ok(page)
-    }
-
-    fn failed(&self, error: &io::Error) -> String {
-        format!("{}: cannot write the page: {error}", self.path.display())
+        })
     }
 
     /// Writes the page. Returns the line about it.
     pub(crate) fn write(&self, histories: &[History]) -> Result<String, Failure> {
         let page = self.text(histories);
-        file::write(self.path, page.as_bytes()).map_err(|error| self.failed(&error))?;
+        self.file.write(&page)?;
         let jobs = histories.iter().map(|history| history.jobs.len()).max();
         let size = page.len() as f64 / 1e6;
-        let (path, jobs) = (self.path.display(), counted(jobs.unwrap_or(0), "job"));
-        Ok(format!("view: {path}, {jobs}, {size:.1} MB"))
+        let (line, jobs) = (self.file.line("view"), counted(jobs.unwrap_or(0), "job"));
+        Ok(format!("{line}, {jobs}, {size:.1} MB"))
     }
 
     fn text(&self, histories: &[History]) -> String {

@@ -1,45 +1,11 @@
-//! The options of commands that draw pictures, and the files that these go into.
+//! Where commands draw pictures of runs: into files, and on the terminal.
 
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::io::Write;
 
 use super::{LinkMap, Map, Plot, svg, terminal};
 use crate::failure::Failure;
-use crate::file::{self, Product, ReplaceArgs};
-use crate::plot::{self, Picture};
+use crate::file::Output;
 use crate::printable::coloured;
-
-/// A file for a picture, looked at before the work that it shows and written after it.
-#[derive(Debug)]
-pub(crate) struct PictureFile(PathBuf);
-
-impl PictureFile {
-    /// Whether the file can be written; makes its folder if need be.
-    pub(crate) fn open(path: &Path, replace: ReplaceArgs) -> Result<Self, String> {
-        match file::check(path, Product::Picture, replace) {
-            Ok(()) => Ok(PictureFile(path.to_owned())),
-            Err(error) => Err(failed(path, &error)),
-        }
-    }
-
-    /// Draws the picture into the file.
-    pub(crate) fn draw(&self, picture: &Picture) -> Result<(), Failure> {
-        Ok(self.write(&plot::svg(picture)?.to_string())?)
-    }
-
-    /// The line about the file below the results.
-    pub(crate) fn line(&self, kind: &str) -> String {
-        format!("{kind}: {}", self.0.display())
-    }
-
-    pub(crate) fn write(&self, svg: &str) -> Result<(), String> {
-        file::write(&self.0, svg.as_bytes()).map_err(|error| failed(&self.0, &error))
-    }
-}
-
-fn failed(path: &Path, error: &io::Error) -> String {
-    format!("{}: cannot write the picture: {error}", path.display())
-}
 
 /// The error about a picture of links if no job sends messages.
 pub(crate) const NO_LINKS: &str =
@@ -48,17 +14,13 @@ pub(crate) const NO_LINKS: &str =
 /// Where a picture of a run goes: into a file, and on the terminal.
 #[derive(Debug)]
 pub(crate) struct Show {
-    pub(crate) file: Option<PictureFile>,
+    pub(crate) file: Option<Output>,
     pub(crate) on_terminal: bool,
 }
 
 impl Show {
     /// An error where the picture would be seen nowhere.
-    pub(crate) fn of(
-        file: Option<PictureFile>,
-        plot: Plot,
-        on_terminal: bool,
-    ) -> Result<Self, String> {
+    pub(crate) fn of(file: Option<Output>, plot: Plot, on_terminal: bool) -> Result<Self, String> {
         let is_seen = on_terminal && matches!(plot, Plot::Map(_));
         if file.is_none() && !is_seen {
             return Err(format!("--draw {plot} requires --output FILE.svg"));

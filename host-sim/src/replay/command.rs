@@ -10,9 +10,9 @@ use meshalloc::{Configuration, Grid};
 
 use super::{Interruptible, ReplayError, Waiting, check, replay};
 use crate::failure::{self, Failure};
-use crate::file::{self, ReplaceArgs};
+use crate::file::{self, Output, Product, ReplaceArgs};
 use crate::line::LineBackends;
-use crate::map::{Map, PictureFile, Show, Snapshot};
+use crate::map::{Map, Show, Snapshot};
 use crate::outputs;
 use crate::progress::Bar;
 use crate::settings::{self, Given, Takes, of_one_controller};
@@ -118,7 +118,7 @@ pub(crate) fn carry_out(
     let file = args.output.as_deref();
     let file = file.map(|path| {
         outputs::check_only(path, false)?;
-        PictureFile::open(path, args.replace)
+        Output::open(path, Product::Picture, args.replace)
     });
     let file = file.transpose()?;
     if args.draw.is_some() && file.is_none() && !for_people {

@@ -9,7 +9,6 @@ use super::frame::Frame;
 use super::{KeepArgs, Measured, Study};
 use crate::completion::{Known, metrics};
 use crate::failure::Failure;
-use crate::map::PictureFile;
 use crate::outputs::OutputArgs;
 use crate::progress::Bar;
 use crate::settings::{FileArgs, Format, FormatArgs, ThreadsArgs};
@@ -130,8 +129,8 @@ impl StudyArgs {
         };
         // Before the results, which name it only if it is there.
         let drawn = file.filter(|_| measured.incomplete.is_none());
-        let draw = |file: &PictureFile| file.draw(&study.picture(metric, &measured));
-        let drawn = drawn.map(|file| draw(file).map(|()| file)).transpose();
+        let draw = |file| study.draw(metric, &measured, file).map(|()| file);
+        let drawn = drawn.map(draw).transpose();
         let write = |format: Format, output: &mut dyn Write| {
             study.show_as(format, &self.show, study.metrics(), &measured, output)
         };

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::command::ShowArgs;
 use super::{Measured, Study};
 use crate::failure::{Failure, Incomplete};
-use crate::file;
+use crate::file::{self, Output};
 use crate::identity::{PROGRAM, VERSION};
 use crate::plot::{self, Layout, Picture, Point, Scale, Series};
 use crate::report::{self, LogJson, Report, cells};
@@ -255,9 +255,20 @@ impl Study {
         report::write_json(&document, output)
     }
 
+    /// Draws a metric into a file.
+    pub(crate) fn draw(
+        &self,
+        metric: Metric,
+        measured: &Measured,
+        file: &Output,
+    ) -> Result<(), Failure> {
+        let svg = plot::svg(&self.picture(metric, measured))?;
+        Ok(file.write(svg.to_string())?)
+    }
+
     /// A metric over the first axis: a line for each strategy and combination of the other axes, or
     /// bars.
-    pub(crate) fn picture(&self, metric: Metric, measured: &Measured) -> Picture {
+    fn picture(&self, metric: Metric, measured: &Measured) -> Picture {
         let results = measured.results.iter().flatten();
         let means = results.filter_map(|result| Some(measured_in(result, metric, 1.0)?.mean));
         let (y_label, size) = axis_of(
