@@ -3,19 +3,16 @@
 //! The program is another [`Board`]: all connections together are its serial port ([`lines`]), and
 //! a file is its flash ([`area`]).
 
-use std::cell::RefCell;
 use std::collections::hash_map::RandomState;
 use std::fs::File;
 use std::hash::BuildHasher;
 use std::io::{self, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use clap::builder::ValueHint;
 use clap::{Arg, Args, value_parser};
-use embedded_storage::nor_flash::{ErrorType, NorFlash, NorFlashErrorKind, ReadNorFlash};
 use meshalloc::{Configuration, Controller, Ticks};
 use meshalloc_firmware::Processor;
 use meshalloc_firmware::board::{Board, Kept, NoJournal, NoLed, REGIONS};
@@ -33,7 +30,7 @@ use meshalloc_sim::workload::TimeUnit;
 mod area;
 mod lines;
 
-use area::{Area, Disk};
+use area::Area;
 use lines::{Lines, lines};
 
 /// The most clients that have a session at a time. Further clients replace the sessions that were
@@ -88,42 +85,10 @@ impl Takes for ServeArgs {
     }
 }
 
-/// The memory of the journal, which the board syncs.
-struct Shared<D>(Rc<RefCell<Area<D>>>);
-
-impl<D> ErrorType for Shared<D> {
-    type Error = NorFlashErrorKind;
-}
-
-impl<D: Disk> ReadNorFlash for Shared<D> {
-    const READ_SIZE: usize = Area::<D>::READ_SIZE;
-
-    fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), NorFlashErrorKind> {
-        self.0.borrow_mut().read(offset, bytes)
-    }
-
-    fn capacity(&self) -> usize {
-        self.0.borrow().capacity()
-    }
-}
-
-impl<D: Disk> NorFlash for Shared<D> {
-    const WRITE_SIZE: usize = Area::<D>::WRITE_SIZE;
-    const ERASE_SIZE: usize = Area::<D>::ERASE_SIZE;
-
-    fn erase(&mut self, from: u32, to: u32) -> Result<(), NorFlashErrorKind> {
-        self.0.borrow_mut().erase(from, to)
-    }
-
-    fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), NorFlashErrorKind> {
-        self.0.borrow_mut().write(offset, bytes)
-    }
-}
-
 /// This program as a board.
 struct Host<S> {
     lines: Lines<S>,
-    flash: Option<Shared<File>>,
+    flash: Option<Area<File>>,
     led: NoLed,
     started: Instant,
 }
@@ -131,7 +96,7 @@ struct Host<S> {
 impl<S: FnMut() -> io::Result<()>> Board for Host<S> {
     type Serial = Lines<S>;
     type Led = NoLed;
-    type Flash = Shared<File>;
+    type Flash = Area<File>;
 
     fn serial(&mut self) -> &mut Lines<S> {
         &mut self.lines
@@ -141,7 +106,7 @@ impl<S: FnMut() -> io::Result<()>> Board for Host<S> {
         &mut self.led
     }
 
-    fn flash(&mut self) -> Option<Shared<File>> {
+    fn flash(&mut self) -> Option<Area<File>> {
         self.flash.take()
     }
 
@@ -187,14 +152,14 @@ pub(crate) fn serve(args: &ServeArgs, output: &mut dyn Write) -> Result<(), Fail
     // A port that is taken leaves no new journal behind.
     let doors = Doors::open(args)?;
     let _socket = SocketFile(args.socket.as_deref());
-    let area = Rc::new(RefCell::new(area::open(&args.journal)?));
-    let synced = Rc::clone(&area);
-    let sync = move || synced.borrow_mut().sync();
+    let area = area::open(&args.journal)?;
+    let synced = area.clone();
+    let sync = move || synced.sync();
     let (opener, lines) = lines(args.connections.into(), sync);
     signals::handle().map_err(|error| format!("cannot handle signals: {error}"))?;
     let board = Host {
         lines,
-        flash: Some(Shared(Rc::clone(&area))),
+        flash: Some(area.clone()),
         led: NoLed,
         started: Instant::now(),
     };
@@ -206,9 +171,7 @@ pub(crate) fn serve(args: &ServeArgs, output: &mut dyn Write) -> Result<(), Fail
     say_origin(&args.journal, server.origin(), &configuration, {
         server.controller()
     })?;
-    area.borrow_mut()
-        .sync()
-        .map_err(|error| lost(&args.journal, &error))?;
+    area.sync().map_err(|error| lost(&args.journal, &error))?;
 
     doors.serve(&opener, output)?;
     drop(opener);
@@ -226,10 +189,7 @@ pub(crate) fn serve(args: &ServeArgs, output: &mut dyn Write) -> Result<(), Fail
         }
     }
     processor.board_mut().lines.acknowledge();
-    area.borrow_mut()
-        .sync()
-        .map_err(|error| lost(&args.journal, &error))?;
-    Ok(())
+    Ok(area.sync().map_err(|error| lost(&args.journal, &error))?)
 }
 
 /// The file of the Unix socket, which is removed however the server ends.

@@ -11,10 +11,12 @@
 //! unsynced bytes a crash has lost: opening the file writes the last two batches into the regions
 //! again. One sync waits once for the disk, however many changes the batch has.
 
+use std::cell::RefCell;
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::Path;
+use std::rc::Rc;
 
 use embedded_storage::nor_flash::{
     ErrorType, NorFlash, NorFlashErrorKind, ReadNorFlash, check_erase, check_read, check_write,
@@ -70,9 +72,18 @@ impl Disk for File {
     }
 }
 
-/// The memory of a journal.
+/// The memory of a journal. Its copies are the same memory: the server writes, the board syncs.
 #[derive(Debug)]
-pub(super) struct Area<D> {
+pub(super) struct Area<D>(Rc<RefCell<State<D>>>);
+
+impl<D> Clone for Area<D> {
+    fn clone(&self) -> Self {
+        Area(Rc::clone(&self.0))
+    }
+}
+
+#[derive(Debug)]
+struct State<D> {
     disk: D,
     /// The regions as they are after all operations.
     image: Vec<u8>,
@@ -167,17 +178,23 @@ impl<D: Disk> Area<D> {
             }
         }
         disk.sync()?;
-        Ok(Some(Area {
+        Ok(Some(Area(Rc::new(RefCell::new(State {
             disk,
             image,
             batch: vec![0; BATCH_HEAD_LEN],
             number: batches.last().map_or(0, |(number, _)| *number),
             has_failed: false,
-        }))
+        })))))
     }
 
     /// Waits until the disk has all operations so far.
-    pub(super) fn sync(&mut self) -> io::Result<()> {
+    pub(super) fn sync(&self) -> io::Result<()> {
+        self.0.borrow_mut().sync()
+    }
+}
+
+impl<D: Disk> State<D> {
+    fn sync(&mut self) -> io::Result<()> {
         if self.has_failed {
             return Err(io::Error::other("the disk has failed before"));
         }
@@ -275,7 +292,7 @@ impl<D: Disk> ReadNorFlash for Area<D> {
     fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), NorFlashErrorKind> {
         check_read(self, offset, bytes.len())?;
         let at = offset as usize;
-        bytes.copy_from_slice(&self.image[at..at + bytes.len()]);
+        bytes.copy_from_slice(&self.0.borrow().image[at..at + bytes.len()]);
         Ok(())
     }
 
@@ -290,19 +307,21 @@ impl<D: Disk> NorFlash for Area<D> {
 
     fn erase(&mut self, from: u32, to: u32) -> Result<(), NorFlashErrorKind> {
         check_erase(self, from, to)?;
-        let erased = self.operate(from as usize..to as usize, None);
+        let mut state = self.0.borrow_mut();
+        let erased = state.operate(from as usize..to as usize, None);
         erased.map_err(|_| NorFlashErrorKind::Other)
     }
 
     fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), NorFlashErrorKind> {
         check_write(self, offset, bytes.len())?;
+        let mut state = self.0.borrow_mut();
         let places = (offset as usize..).step_by(WRITE_MAX);
         for (at, part) in places.zip(bytes.chunks(WRITE_MAX)) {
             let range = at..at + part.len();
             // Bits only become 0.
-            let before = &self.image[range.clone()];
+            let before = &state.image[range.clone()];
             let after: Vec<u8> = before.iter().zip(part).map(|(a, b)| a & b).collect();
-            let written = self.operate(range, Some(&after));
+            let written = state.operate(range, Some(&after));
             written.map_err(|_| NorFlashErrorKind::Other)?;
         }
         Ok(())

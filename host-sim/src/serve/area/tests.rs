@@ -1,14 +1,11 @@
 //! Crashes that lose unsynced bytes, at random.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 use meshalloc_firmware::journal::memory::Random;
 use meshalloc_firmware::journal::{Journal, JournalError, Recovered, Replayed};
 
 use super::*;
-use crate::serve::Shared;
 
 /// The bytes that a disk writes at once.
 const SECTOR: usize = 512;
@@ -101,12 +98,11 @@ fn blank_shelf() -> Shelf {
     shelf
 }
 
-type Log = Journal<Shared<Shelf>, REGIONS>;
+type Log = Journal<Area<Shelf>, REGIONS>;
 
-fn open(shelf: &Shelf) -> (Rc<RefCell<Area<Shelf>>>, Log, Recovered) {
+fn open(shelf: &Shelf) -> (Area<Shelf>, Log, Recovered) {
     let area = Area::open(Rc::clone(shelf)).unwrap().unwrap();
-    let area = Rc::new(RefCell::new(area));
-    let (journal, recovered) = Journal::open(Shared(Rc::clone(&area))).unwrap();
+    let (journal, recovered) = Journal::open(area.clone()).unwrap();
     (area, journal, recovered)
 }
 
@@ -184,7 +180,7 @@ fn crash(seed: u64, rounds: u32) {
             }
             if random.once_in(6) {
                 let before = written;
-                match area.borrow_mut().sync() {
+                match area.sync() {
                     Ok(()) => synced = before,
                     Err(_) => break,
                 }
@@ -219,7 +215,7 @@ fn operations_wait_for_the_disk_once_in_a_sync() {
     area.sync().unwrap();
     assert_eq!(shelf.borrow().syncs, syncs + 1);
     let again = Area::open(shelf).unwrap().unwrap();
-    assert_eq!(again.image, area.image);
+    assert_eq!(again.0.borrow().image, area.0.borrow().image);
 }
 
 #[test]
