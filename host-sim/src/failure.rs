@@ -131,15 +131,6 @@ impl From<BackendError> for Failure {
     }
 }
 
-impl From<SimulationError> for Failure {
-    fn from(error: SimulationError) -> Self {
-        match error {
-            SimulationError::Backend(error) => error.into(),
-            error => Failure::Message(error.to_string()),
-        }
-    }
-}
-
 /// After Ctrl-C.
 pub(crate) fn interrupted() -> Incomplete {
     Incomplete {
@@ -251,7 +242,6 @@ mod tests {
         };
         let failures = [
             Failure::from(lost()),
-            Failure::from(SimulationError::from(lost())),
             ExperimentError::from(lost()).into(),
             Failure::from(ExperimentError::Run {
                 strategy: meshalloc::StrategyKind::FirstFit,
@@ -262,7 +252,11 @@ mod tests {
         for failure in failures {
             assert_eq!(failure.ending().0, EXIT_INCOMPLETE, "{failure:?}");
         }
-        let other = Failure::from(SimulationError::NoRoom);
+        let other = Failure::from(ExperimentError::Run {
+            strategy: meshalloc::StrategyKind::FirstFit,
+            replication: 1,
+            reason: Box::new(SimulationError::NoRoom),
+        });
         assert_eq!(other.ending().0, EXIT_FAILURE);
         assert_eq!(Failure::from(ExperimentError::Interrupted).ending().0, 130);
     }

@@ -1,7 +1,7 @@
 //! Maps: pictures of which job holds which processors at one moment. A [`Snapshot`] comes from a
-//! run's [`History`], or is read from a controller, wherever it runs, through its
-//! [`Backend`](meshalloc_sim::backend::Backend). It is drawn as [`svg`] or on the [`terminal`];
-//! jobs that touch differ in [colour](colouring).
+//! run's [`History`], or shows the [`Situation`](meshalloc_sim::situation::Situation) on a
+//! controller, wherever it runs. It is drawn as [`svg`] or on the [`terminal`]; jobs that touch
+//! differ in [colour](colouring).
 
 use std::borrow::Cow;
 use std::fmt;

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::map::{Map, Snapshot, terminal};
 use crate::printable::coloured;
 use meshalloc_sim::names;
-use meshalloc_sim::situation::{Departures, Earliest, Room, Situation};
+use meshalloc_sim::situation::{Departures, Earliest, Room};
 use meshalloc_sim::wording::{are, counted};
 use meshalloc_sim::workload::TimeUnit;
 
@@ -72,16 +72,8 @@ impl Device<'_> {
         self.print(&text, &object)
     }
 
-    fn situation(&mut self) -> Result<Situation<'static>, Failure> {
-        Ok(self.line.situation()?)
-    }
-
-    fn snapshot(&mut self) -> Result<Snapshot, Failure> {
-        Ok(Snapshot::of_situation(&self.situation()?))
-    }
-
     pub(super) fn jobs(&mut self) -> Result<(), Failure> {
-        let situation = self.situation()?;
+        let situation = self.line.situation()?;
         let machine = situation.configuration.machine;
         let mut rows = Vec::new();
         for running in &situation.running {
@@ -146,12 +138,12 @@ impl Device<'_> {
         if self.json {
             return self.jobs();
         }
-        let snapshot = self.snapshot()?;
+        let situation = self.line.situation()?;
         let map = Map {
-            strategy: self.line.configuration.strategy,
+            strategy: situation.configuration.strategy,
             at: None,
             unit: TimeUnit::default(),
-            snapshot,
+            snapshot: Snapshot::of_situation(&situation),
         };
         let mut drawn = Vec::new();
         terminal::draw(&[map], terminal::Look::of_stdout(), &mut drawn)?;
@@ -159,7 +151,7 @@ impl Device<'_> {
     }
 
     pub(super) fn faults(&mut self) -> Result<(), Failure> {
-        let situation = self.situation()?;
+        let situation = self.line.situation()?;
         let machine = situation.configuration.machine;
         let coordinates = |&node| Some(machine.written(machine.coordinates(node)?).to_vec());
         let places: Vec<_> = situation.faulty.iter().filter_map(coordinates).collect();
@@ -180,7 +172,7 @@ impl Device<'_> {
     }
 
     pub(super) fn why(&mut self, job: Option<JobId>) -> Result<(), Failure> {
-        let situation = self.situation()?;
+        let situation = self.line.situation()?;
         let is_asked = |of: JobId| job.is_none_or(|job| job == of);
         if let Some(job) = job
             && !situation.waiting.iter().any(|it| it.job == job)
@@ -242,7 +234,7 @@ impl Device<'_> {
     }
 
     pub(super) fn fits(&mut self, shape: &[String]) -> Result<(), Failure> {
-        let situation = self.situation()?;
+        let situation = self.line.situation()?;
         let built = |error: meshalloc::ConfigureError| Failure::from(error.to_string());
         if shape.is_empty() {
             let mut without_room = 0;
@@ -313,7 +305,7 @@ impl Device<'_> {
 }
 
 /// A time of the controller's clock, which counts milliseconds: `2.5 hours`.
-fn readable(ticks: Ticks) -> String {
+pub(super) fn readable(ticks: Ticks) -> String {
     let seconds = ticks as f64 / 1e3;
     let (each, unit) = TimeUnit::Second.readable(seconds);
     format!("{:.1} {unit}", seconds / each)

@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 use meshalloc::{Answer, Change, Error, JobId, JobState, Query, Refusal, VICTIMS_MAX, Victims};
 use serde_json::{Value, json};
 
+use super::answers::readable;
 use super::{Device, FOLLOW_EVERY, refused};
 use crate::failure::{self, Failure};
 use crate::signals::is_interrupted;
 use meshalloc_sim::situation::{Preemption, Situation, Victim, Waiting};
 use meshalloc_sim::wording::counted;
-use meshalloc_sim::workload::TimeUnit;
 
 /// How often victims are chosen anew if jobs come or go between the choice and the change.
 const TRIES: u32 = 5;
@@ -117,10 +117,9 @@ impl Device<'_> {
             })
         });
         let lost: u128 = choice.victims.iter().map(Victim::lost).sum();
-        let grace = grace.map(|grace| seconds(grace.get().into()));
         let object = json!({
             "job": job.0, "victims": victims.collect::<Value>(), "lost": seconds(lost),
-            "least": choice.is_least, "grace": grace,
+            "least": choice.is_least, "grace": grace.map(|grace| seconds(grace.get().into())),
         });
         if choice.victims.is_empty() {
             let text = format!("job {job} fits now: no job has to make room");
@@ -131,11 +130,11 @@ impl Device<'_> {
             format!(
                 "\n  job {}: {held} for at least {}",
                 victim.job,
-                time(victim.ran.into())
+                readable(victim.ran)
             )
         });
         let when = grace.map_or_else(String::new, |grace| {
-            format!(" in {}, unless it runs by then", time_of(grace))
+            format!(" in {}, unless it runs by then", readable(grace.get()))
         });
         let least = if choice.is_least {
             ""
@@ -192,13 +191,4 @@ fn nothing_helps(situation: &Situation<'_>, waiting: &Waiting) -> String {
 /// The controller's clock counts milliseconds.
 fn seconds(ticks: u128) -> f64 {
     ticks as f64 / 1e3
-}
-
-fn time(ticks: u128) -> String {
-    time_of(seconds(ticks))
-}
-
-fn time_of(seconds: f64) -> String {
-    let (each, unit) = TimeUnit::Second.readable(seconds);
-    format!("{:.1} {unit}", seconds / each)
 }

@@ -2,14 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use meshalloc::{Block, JobId, NodeId, Query};
+use meshalloc::{Block, JobId, NodeId};
 
 use super::largest;
-use meshalloc_sim::backend::Backend;
 use meshalloc_sim::history::Scene;
 use meshalloc_sim::layout::{Layout, ONE_ROW, Plan};
-use meshalloc_sim::simulation::SimulationError;
-use meshalloc_sim::situation::{self, Situation};
+use meshalloc_sim::situation::Situation;
 
 /// A running job with its processors.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,27 +100,6 @@ impl Snapshot {
             waiting: situation.waiting.len() as u32,
             faulty: situation.faulty.clone(),
         }
-    }
-
-    /// Asks a controller that serves the machine; changes nothing there.
-    pub fn read(backend: &mut dyn Backend, plan: Plan) -> Result<Self, SimulationError> {
-        let ask = &mut |query: &Query| backend.query(query);
-        let all = situation::jobs(ask)?;
-        let (waiting, mut running): (Vec<_>, Vec<_>) = all.into_iter().partition(|job| job.1 == 0);
-        running.sort_unstable();
-        let mut jobs = Vec::with_capacity(running.len());
-        for (id, _) in running {
-            let (blocks, _) = situation::blocks(ask, &plan.machine, id)?;
-            jobs.push(MapJob { id, blocks });
-        }
-        let waiting = waiting.len() as u32;
-        let faulty = situation::faulty(ask, &plan.machine)?;
-        Ok(Snapshot {
-            plan,
-            jobs,
-            waiting,
-            faulty,
-        })
     }
 
     /// The owner of every processor, by its place in this layout.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::ValueHint;
 use clap::{Arg, Args};
-use meshalloc::{Configuration, Grid};
+use meshalloc::{Configuration, Grid, Query};
 
 use super::{Interruptible, ReplayError, Waiting, check, replay};
 use crate::failure::{self, Failure};
@@ -18,8 +18,8 @@ use crate::progress::Bar;
 use crate::settings::{self, Given, Takes, of_one_controller};
 use meshalloc_sim::backend::{Backends, InProcessBackends};
 use meshalloc_sim::experiment::Progress as _;
-use meshalloc_sim::layout::Plan;
 use meshalloc_sim::names;
+use meshalloc_sim::situation::Situation;
 use meshalloc_sim::workload::TimeUnit;
 
 /// The help about the file of operations.
@@ -161,7 +161,9 @@ pub(crate) fn carry_out(
         let objects: &mut dyn Write = if quiet { &mut sink } else { output };
         outcome = Some(replay(&name, input, machine, waiting, backend, objects));
         if is_drawn {
-            snapshot = Some(Snapshot::read(backend, Plan::of(machine, description)));
+            let ask = &mut |query: &Query| backend.query(query);
+            let situation = Situation::read(ask, configuration, description);
+            snapshot = Some(situation.map(|situation| Snapshot::of_situation(&situation)));
         }
     });
     ready?;

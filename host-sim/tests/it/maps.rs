@@ -1,5 +1,5 @@
 use meshalloc::{
-    Change, Configuration, Coord, JobId, Mesh, NodeId, Request, SchedulerKind, StrategyKind,
+    Change, Configuration, Coord, JobId, Mesh, NodeId, Query, Request, SchedulerKind, StrategyKind,
     Submesh,
 };
 use meshalloc_host_sim::map::colouring::{self, PALETTE};
@@ -10,6 +10,7 @@ use meshalloc_sim::backend::{Backends, InProcessBackends};
 use meshalloc_sim::experiment::Experiment;
 use meshalloc_sim::history::{self, History};
 use meshalloc_sim::layout::{Layout, ONE_ROW};
+use meshalloc_sim::situation::Situation;
 use meshalloc_sim::workload::{
     Rate, Requests, ServiceDistribution, SideDistribution, SideRange, Synthetic, TimeUnit, Workload,
 };
@@ -311,7 +312,9 @@ fn a_snapshot_is_what_the_controller_holds() {
             let block = Submesh::new(at.x, at.y, 1, 1).into();
             tell(&Change::MarkFaulty { block }).unwrap();
         }
-        let snapshot = Snapshot::read(backend, mesh.grid().into()).unwrap();
+        let ask = &mut |query: &Query| backend.query(query);
+        let situation = Situation::read(ask, configuration, None).unwrap();
+        let snapshot = Snapshot::of_situation(&situation);
         let ids: Vec<u32> = snapshot.jobs.iter().map(|job| job.id.0).collect();
         assert_eq!(ids, (0..60).filter(|id| id % 2 == 1).collect::<Vec<_>>());
         for job in &snapshot.jobs {

@@ -247,7 +247,9 @@ fn a_snapshot_of_a_cube_is_what_the_controller_holds() {
             let block = cube.grid().unit(node).unwrap();
             tell(&Change::MarkFaulty { block }).unwrap();
         }
-        let snapshot = Snapshot::read(backend, cube.grid().into()).unwrap();
+        let ask = &mut |query: &Query| backend.query(query);
+        let situation = Situation::read(ask, configuration, None).unwrap();
+        let snapshot = Snapshot::of_situation(&situation);
         let ids: Vec<u32> = snapshot.jobs.iter().map(|job| job.id.0).collect();
         assert_eq!(ids, (0..50).filter(|id| id % 2 == 1).collect::<Vec<_>>());
         assert!(
