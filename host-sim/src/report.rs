@@ -31,7 +31,7 @@ pub(crate) mod cells;
 mod json;
 
 #[cfg(feature = "reference")]
-pub(crate) use json::{Document, RunContent};
+pub(crate) use json::RunDocument;
 pub(crate) use json::{LogJson, write_json};
 
 /// The wall-clock time of a strategy's runs.
@@ -50,7 +50,7 @@ pub struct Report<'r> {
     /// The experiment that was run, with the contents of its files.
     pub experiment: &'r Experiment,
     /// Version and build of the controller, if it is at the end of a line.
-    pub controller: Option<String>,
+    pub controller: Option<&'r str>,
     /// One result for each strategy.
     pub results: &'r [StrategyResult],
     /// The metrics that are shown; if empty, those that the workload is about.
@@ -85,7 +85,7 @@ impl Report<'_> {
                 None => writeln!(output)?,
             }
         }
-        if let Some(controller) = &self.controller {
+        if let Some(controller) = self.controller {
             writeln!(output, "controller: {controller}")?;
         }
         for table in self.metric_tables(&self.metric_groups()) {

@@ -16,7 +16,7 @@ use crate::plot::over_time;
 use crate::policy::{self, PolicyArgs};
 use crate::progress::Bar;
 use crate::records::JobsFile;
-use crate::report::{self, Report, Timing};
+use crate::report::{self, Timing};
 use crate::settings::{self, FileArgs, Format, Given, Takes, ThreadsArgs};
 use crate::study::command::ShowArgs;
 use crate::study::{KeepArgs, Measured, Study};
@@ -123,7 +123,7 @@ pub(crate) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<(), Failure>
             Some(Measured {
                 results,
                 incomplete,
-                kept: None,
+                ..Measured::default()
             })
         }
         None => {
@@ -138,11 +138,9 @@ pub(crate) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<(), Failure>
             study.measure(&args.keep, threads, &backends, &bar, output)?
         }
     };
-    let Some(measured) = measured else {
+    let Some(mut measured) = measured else {
         return Ok(());
     };
-    let of_study = study.points.len() > 1 || args.keep.save.is_some();
-    let (results, incomplete) = (&measured.results[0], &measured.incomplete);
     let runs = clock.runs();
     let timing = |result: &StrategyResult| {
         let replications = 0..result.runs.len() as u32;
@@ -160,24 +158,17 @@ pub(crate) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<(), Failure>
             round_trips: line.as_ref().map(|line| line.round_trips(&configured)),
         }
     };
-    let timings: Vec<_> = results.iter().map(timing).collect();
-    let report = Report {
-        settings: &scenario.settings,
-        experiment,
-        controller: line.as_ref().map(|line| {
-            let greeting = line.greeting();
-            format!("meshalloc {} for {}", greeting.software, greeting.build)
-        }),
-        results,
-        metrics: &args.show.metrics,
-        time_unit: study.time_unit,
-        timings: Some(&timings),
-        incomplete: incomplete.as_ref(),
-    };
-    let write = |format: Format, output: &mut dyn Write| match format {
-        Format::Json if !of_study => Ok(report.json(output)?),
-        Format::Table if !of_study => Ok(report.table(output)?),
-        _ => study.show_as(format, &args.show, study.metrics(), &measured, output),
+    // Points that are kept may have been run before.
+    if args.keep.save.is_none() {
+        measured.timings = Some(measured.results[0].iter().map(timing).collect());
+    }
+    measured.controller = line.as_ref().map(|line| {
+        let greeting = line.greeting();
+        format!("meshalloc {} for {}", greeting.software, greeting.build)
+    });
+    let results = &measured.results[0];
+    let write = |format: Format, output: &mut dyn Write| {
+        study.show(format, &args.show, study.metrics(), &measured, output)
     };
     write(format, output)?;
     if let (true, Some(kept)) = (on_terminal, &measured.kept) {
@@ -222,10 +213,13 @@ pub(crate) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<(), Failure>
                 maps.map_err(Failure::from)
                     .and_then(|maps| show.maps(&maps, &subtitle, output))
             }
-            Plot::Links => show.links(&map::link_maps(&histories), &subtitle, output),
+            Plot::Links => {
+                let drawn = map::svg::svg(&map::link_maps(&histories), &subtitle);
+                show.drawn(plot.kind(), drawn, output)
+            }
             Plot::Timeline => {
-                let drawn = over_time::timeline(&histories, &subtitle)?;
-                show.drawn(plot.kind(), &drawn, output)
+                let drawn = over_time::timeline(&histories, &subtitle);
+                show.drawn(plot.kind(), drawn, output)
             }
         };
         drawn.map_err(|failure| failure.after_results(&format_args!("--draw {plot}")))?;

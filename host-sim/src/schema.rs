@@ -8,7 +8,7 @@ use schemars::generate::SchemaSettings;
 use crate::list::ListDocument;
 use crate::log::LogDocument;
 use crate::replay::{Line, ServedObject, SetObject};
-use crate::report::{Document, RunContent};
+use crate::report::RunDocument;
 use crate::study::products::StudyDocument;
 
 /// A line of `replay`.
@@ -27,10 +27,7 @@ pub fn schemas() -> [(&'static str, Schema); 6] {
     let written = || SchemaSettings::default().for_serialize().into_generator();
     let read = SchemaSettings::default().into_generator();
     [
-        (
-            "run",
-            written().into_root_schema_for::<Document<RunContent>>(),
-        ),
+        ("run", written().into_root_schema_for::<RunDocument>()),
         (
             "study",
             written().into_root_schema_for::<StudyDocument<'_>>(),

@@ -17,6 +17,7 @@ use std::{fs, io};
 use crate::failure::{self, Failure, Incomplete};
 use crate::file;
 use crate::progress::Bar;
+use crate::report::Timing;
 use crate::slurm::Slurm;
 use crate::tables::TimeChoice;
 use meshalloc_sim::backend::{Backends, InProcessBackends};
@@ -54,6 +55,7 @@ pub(crate) struct Study {
 }
 
 /// The results of a study.
+#[derive(Default)]
 pub(crate) struct Measured {
     /// One for each point.
     pub(crate) results: Results,
@@ -61,6 +63,10 @@ pub(crate) struct Measured {
     pub(crate) incomplete: Option<Incomplete>,
     /// The note about points that are kept.
     pub(crate) kept: Option<String>,
+    /// Of a single point, the time that each result took, if it was measured.
+    pub(crate) timings: Option<Vec<Timing>>,
+    /// Version and build of the controller, if it is at the end of a line.
+    pub(crate) controller: Option<String>,
 }
 
 impl Study {
@@ -121,7 +127,7 @@ impl Study {
             return Ok(Some(Measured {
                 results,
                 incomplete,
-                kept: None,
+                ..Measured::default()
             }));
         };
         if let Some(tasks) = keep.part.slurm {
@@ -151,8 +157,8 @@ impl Study {
         }
         Ok(Some(Measured {
             results: finished.into_iter().map(|point| point.results).collect(),
-            incomplete: None,
             kept: Some(format!("{}: {said}", folder.display())),
+            ..Measured::default()
         }))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::{LinkMap, Map, Plot, svg, terminal};
+use super::{Map, Plot, svg, terminal};
 use crate::failure::Failure;
 use crate::file::Output;
 use crate::printable::coloured;
@@ -47,14 +47,15 @@ impl Show {
         self.line("map", output)
     }
 
+    /// Shows a picture that only a file can have.
     pub(crate) fn drawn(
         self,
         kind: &str,
-        svg: &str,
+        svg: Result<String, String>,
         output: &mut dyn Write,
     ) -> Result<(), Failure> {
         if let Some(file) = &self.file {
-            file.write(svg)?;
+            file.write(svg?)?;
         }
         self.line(kind, output)
     }
@@ -64,14 +65,5 @@ impl Show {
             writeln!(output, "{}", file.line(kind))?;
         }
         Ok(())
-    }
-
-    pub(crate) fn links(
-        self,
-        maps: &[LinkMap],
-        subtitle: &str,
-        output: &mut dyn Write,
-    ) -> Result<(), Failure> {
-        self.drawn("links", &svg::svg(maps, subtitle)?, output)
     }
 }

@@ -6,16 +6,16 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{Report, Timing, jobs_per_second};
-use crate::failure::Incomplete;
 use crate::identity::{PROGRAM, VERSION};
 use meshalloc_sim::experiment::StrategyResult;
 use meshalloc_sim::results::StrategySummary;
 use meshalloc_sim::workload::{LineCounts, Log, LogHeader, Mix, MixEntry};
 
-/// What every document begins with, and what its command adds.
+/// The results of one point.
 #[derive(Serialize)]
 #[cfg_attr(feature = "reference", derive(schemars::JsonSchema))]
-pub(crate) struct Document<T> {
+#[cfg_attr(feature = "reference", schemars(rename = "Run"))]
+pub(crate) struct RunDocument {
     /// The program's name.
     program: &'static str,
     /// The program's version.
@@ -28,41 +28,6 @@ pub(crate) struct Document<T> {
     /// Why replications are missing; absent if none are.
     #[serde(skip_serializing_if = "Option::is_none")]
     incomplete: Option<String>,
-    #[serde(flatten)]
-    content: T,
-}
-
-impl<T: Serialize> Document<T> {
-    pub(crate) fn new(
-        scenario: Value,
-        seed: u64,
-        incomplete: Option<&Incomplete>,
-        content: T,
-    ) -> Self {
-        Document {
-            program: PROGRAM,
-            version: VERSION,
-            scenario,
-            seed,
-            incomplete: incomplete.map(|incomplete| incomplete.reason.clone()),
-            content,
-        }
-    }
-
-    pub(crate) fn write(&self, output: &mut dyn Write) -> io::Result<()> {
-        write_json(self, output)
-    }
-}
-
-pub(crate) fn write_json(document: &impl Serialize, output: &mut dyn Write) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *output, document)?;
-    writeln!(output)
-}
-
-/// What `run` adds.
-#[derive(Serialize)]
-#[cfg_attr(feature = "reference", derive(schemars::JsonSchema))]
-pub(crate) struct RunContent {
     /// The log; absent for a synthetic workload.
     #[serde(skip_serializing_if = "Option::is_none")]
     log: Option<LogJson>,
@@ -74,6 +39,11 @@ pub(crate) struct RunContent {
     controller: Option<String>,
     /// One for each strategy.
     results: Vec<TimedResultJson>,
+}
+
+pub(crate) fn write_json(document: &impl Serialize, output: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *output, document)?;
+    writeln!(output)
 }
 
 /// A result with what the runs took on the wall clock.
@@ -111,21 +81,22 @@ impl TimedResultJson {
 }
 
 impl Report<'_> {
-    fn rows(&self) -> impl Iterator<Item = TimedResultJson> {
-        let timed = self.timed();
-        timed.map(|(result, timing)| TimedResultJson::new(self, result, timing))
-    }
-
     /// Writes one JSON object.
     pub fn json(&self, output: &mut dyn Write) -> io::Result<()> {
-        let content = RunContent {
+        let results = self.timed();
+        let results = results.map(|(result, timing)| TimedResultJson::new(self, result, timing));
+        let document = RunDocument {
+            program: PROGRAM,
+            version: VERSION,
+            scenario: self.settings.record(),
+            seed: self.experiment.seed,
+            incomplete: self.incomplete.map(|incomplete| incomplete.reason.clone()),
             log: self.workload().log().map(LogJson::new),
             mix: self.workload().mix().map(MixJson::new),
-            controller: self.controller.clone(),
-            results: self.rows().collect(),
+            controller: self.controller.map(str::to_owned),
+            results: results.collect(),
         };
-        let seed = self.experiment.seed;
-        Document::new(self.settings.record(), seed, self.incomplete, content).write(output)
+        write_json(&document, output)
     }
 }
 

@@ -132,7 +132,7 @@ impl StudyArgs {
         let draw = |file| study.draw(metric, &measured, file).map(|()| file);
         let drawn = drawn.map(draw).transpose();
         let write = |format: Format, output: &mut dyn Write| {
-            study.show_as(format, &self.show, study.metrics(), &measured, output)
+            study.show(format, &self.show, study.metrics(), &measured, output)
         };
         let written = outputs.write_results(&write);
         let format = self.show.format.get();
@@ -148,7 +148,7 @@ impl StudyArgs {
             _ if format == Format::Table && preset.answer.is_some() => {
                 study.tables(&self.show.metrics(&metrics), &measured, output)?;
             }
-            _ => study.show(&self.show, &metrics, &measured, output)?,
+            _ => study.show(format, &self.show, &metrics, &measured, output)?,
         }
         if format == Format::Table {
             let drawn = drawn.as_ref().ok().copied().flatten();

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use meshalloc::StrategyKind;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use serde_json::Value;
 
 use super::command::ShowArgs;
@@ -135,17 +135,6 @@ impl Study {
     /// `show`, or else of `metrics`.
     pub(crate) fn show(
         &self,
-        show: &ShowArgs,
-        metrics: &[Metric],
-        measured: &Measured,
-        output: &mut dyn Write,
-    ) -> Result<(), Failure> {
-        self.show_as(show.format.get(), show, metrics, measured, output)
-    }
-
-    /// The same in this format.
-    pub(crate) fn show_as(
-        &self,
         format: Format,
         show: &ShowArgs,
         metrics: &[Metric],
@@ -160,11 +149,11 @@ impl Study {
             let report = Report {
                 settings: &case.scenario.settings,
                 experiment: self.any(),
-                controller: None,
+                controller: measured.controller.as_deref(),
                 results,
                 metrics: &show.metrics,
                 time_unit: self.time_unit,
-                timings: None,
+                timings: measured.timings.as_deref(),
                 incomplete: measured.incomplete.as_ref(),
             };
             let written = match format {
@@ -232,7 +221,7 @@ impl Study {
         output.write_all(&table)
     }
 
-    /// Each point's scenario and results as of one, in memory one at a time.
+    /// Each point's scenario and results as of one.
     fn json(
         &self,
         metrics: &[Metric],
@@ -241,16 +230,21 @@ impl Study {
     ) -> io::Result<()> {
         let axes = self.given.axes().map(|axis| axis.setting.name);
         let incomplete = measured.incomplete.as_ref();
+        let points = self.cases.iter().zip(&self.points).zip(&measured.results);
+        let points = points.map(|((case, point), results)| {
+            let summary = |result| StrategySummary::new(result, results, metrics);
+            PointDocument {
+                scenario: case.scenario.settings.record(),
+                log: point.experiment.workload.log().map(LogJson::new),
+                results: results.iter().map(summary).collect(),
+            }
+        });
         let document = StudyDocument {
             program: PROGRAM,
             version: VERSION,
             axes: axes.collect(),
             incomplete: incomplete.map(|Incomplete { reason, .. }| &**reason),
-            points: Documents {
-                study: self,
-                metrics,
-                measured,
-            },
+            points: points.collect(),
         };
         report::write_json(&document, output)
     }
@@ -434,8 +428,7 @@ pub(crate) struct StudyDocument<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     incomplete: Option<&'a str>,
     /// One for each point, the last axis changing fastest.
-    #[cfg_attr(feature = "reference", schemars(with = "Vec<PointDocument>"))]
-    points: Documents<'a>,
+    points: Vec<PointDocument>,
 }
 
 /// A point of a study.
@@ -449,32 +442,4 @@ struct PointDocument {
     log: Option<LogJson>,
     /// One for each strategy.
     results: Vec<StrategySummary>,
-}
-
-/// A document for each point, made when it is written.
-struct Documents<'a> {
-    study: &'a Study,
-    metrics: &'a [Metric],
-    measured: &'a Measured,
-}
-
-impl Serialize for Documents<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Documents {
-            study,
-            metrics,
-            measured,
-        } = self;
-        let all = study.cases.iter().zip(&study.points).zip(&measured.results);
-        serializer.collect_seq(all.map(|((case, point), results)| {
-            PointDocument {
-                scenario: case.scenario.settings.record(),
-                log: point.experiment.workload.log().map(LogJson::new),
-                results: results
-                    .iter()
-                    .map(|result| StrategySummary::new(result, results, metrics))
-                    .collect(),
-            }
-        }))
-    }
 }
