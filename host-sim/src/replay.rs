@@ -16,6 +16,7 @@ use std::io::{self, Read, Write};
 use std::num::NonZeroU64;
 use std::time::{Duration, Instant};
 
+use meshalloc::grid::FormattedBlock;
 use meshalloc::message::JobReport;
 use meshalloc::{
     Answer, Block, Change, Error, Event, EventKind, FaultReport, Flags, Grid, JobId, JobState,
@@ -36,7 +37,7 @@ mod operation;
 pub(crate) use command::{FORMAT, ReplayArgs, carry_out};
 use interruptible::Interruptible;
 pub use lines::check;
-use object::{Blocks, Outcome as Written, Served, Set, json};
+use object::{Outcome as Written, Served, Set, json};
 pub use operation::parse;
 #[cfg(feature = "reference")]
 pub(crate) use {
@@ -254,8 +255,7 @@ impl Replay<'_> {
                 let outcome = match own {
                     Some(place) => {
                         self.counts.granted += 1;
-                        let (machine, blocks) = (&self.machine, self.blocks_of(place));
-                        Written::Granted(Blocks { machine, blocks })
+                        Written::Granted(self.blocks_of(place))
                     }
                     None => {
                         self.counts.waited += 1;
@@ -334,8 +334,7 @@ impl Replay<'_> {
                 EventKind::Preempted { .. } => ("preempted", Written::Released(event.processors)),
                 EventKind::Granted { .. } => {
                     self.counts.granted += 1;
-                    let (machine, blocks) = (&self.machine, self.blocks_of(place));
-                    ("grant", Written::Granted(Blocks { machine, blocks }))
+                    ("grant", Written::Granted(self.blocks_of(place)))
                 }
             };
             let served = Served {
@@ -350,12 +349,13 @@ impl Replay<'_> {
         Ok(())
     }
 
-    fn blocks_of(&self, place: usize) -> &[Block] {
+    fn blocks_of(&self, place: usize) -> Vec<FormattedBlock<'_>> {
         let begin = match place.checked_sub(1) {
             Some(before) => self.events[before].1,
             None => 0,
         };
-        &self.blocks[begin..self.events[place].1]
+        let blocks = self.blocks[begin..self.events[place].1].iter();
+        blocks.map(|&block| self.machine.place(block)).collect()
     }
 
     /// Writes the result of marking or clearing processors.

@@ -3,19 +3,7 @@
 use std::io::{self, Write};
 
 use meshalloc::grid::FormattedBlock;
-use meshalloc::{Block, Grid};
-use serde::{Serialize, Serializer};
-
-pub(crate) struct Blocks<'b> {
-    pub(super) machine: &'b Grid,
-    pub(super) blocks: &'b [Block],
-}
-
-impl Serialize for Blocks<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.blocks.iter().map(|&block| self.machine.place(block)))
-    }
-}
+use serde::Serialize;
 
 /// [`FormattedBlock`], for the schema: x, y, w and h on a two-dimensional mesh, start and extent on
 /// any other grid, in the order of coordinates.
@@ -34,7 +22,10 @@ enum BlockSchema {
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Outcome<'b> {
     /// The job holds these blocks.
-    Granted(#[cfg_attr(feature = "reference", schemars(with = "Vec<BlockSchema>"))] Blocks<'b>),
+    Granted(
+        #[cfg_attr(feature = "reference", schemars(with = "Vec<BlockSchema>"))]
+        Vec<FormattedBlock<'b>>,
+    ),
     /// The job waits; the number of jobs ahead of it.
     Waits(u32),
     /// The number of processors that the job gave back; 0 if it waited.
