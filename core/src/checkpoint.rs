@@ -46,6 +46,7 @@ use crate::grid::{Block, Grid};
 use crate::node::NodeId;
 use crate::texts::texts;
 
+// Without the feature, the module is two types without values.
 #[cfg_attr(not(feature = "restore"), path = "checkpoint/not_built.rs")]
 pub(crate) mod items;
 

@@ -85,7 +85,8 @@ wire! {
     /// A request has a shape and the exact number of processors. [`Contiguity`](crate::Contiguity)
     /// says whether a strategy gives a job exactly this number or the whole shape. A *gang* asks
     /// for several slices of this shape and number.
-    // In a build with options of requests, `Sent` travels, which has the skipped fields.
+    // With the feature `request-options` a request travels as `Sent`, which has the fields that
+    // are skipped here.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[cfg_attr(
         all(feature = "serde", feature = "request-options"),

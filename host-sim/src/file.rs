@@ -99,22 +99,29 @@ impl Product {
     /// Bytes of a file in which its marks are.
     const HEAD: u64 = 1 << 14;
 
-    /// Its name, and texts of which one is at the beginning of every such file, and of no other.
-    const fn marks(self) -> (&'static str, &'static [&'static str]) {
+    const fn name(self) -> &'static str {
+        match self {
+            Product::Results => "results",
+            Product::Picture => "picture",
+            Product::Page => "page",
+            Product::Jobs => "jobs",
+            Product::Script => "script",
+        }
+    }
+
+    /// Texts of which one is at the beginning of every such file, and of no other.
+    const fn marks(self) -> &'static [&'static str] {
         const SVG: &str = "0\" xmlns=\"http://www.w3.org/2000/svg\">\n<rect x=\"0\" y=\"0\" ";
         const JSON: &str = "{\n  \"program\": \"host-sim\"";
-        const SHARD: &str = "# Runs the points of one shard";
-        const MERGE: &str = "# Writes the results of the points";
-        const LOG: &str = "; Installation: host-sim ";
+        const ARRAY_SCRIPT: &str = "# Runs the points of one shard";
+        const MERGE_SCRIPT: &str = "# Writes the results of the points";
+        const LOG_OF_JOBS: &str = "; Installation: host-sim ";
         match self {
-            Product::Results => (
-                "results",
-                &["strategy,metric,mean,low,high,", "_low,", JSON],
-            ),
-            Product::Picture => ("picture", &[SVG]),
-            Product::Page => ("page", &[html::GENERATOR]),
-            Product::Jobs => ("jobs", &[",requested_extents,held,blocks,", LOG]),
-            Product::Script => ("script", &[SHARD, MERGE]),
+            Product::Results => &["strategy,metric,mean,low,high,", "_low,", JSON],
+            Product::Picture => &[SVG],
+            Product::Page => &[html::GENERATOR],
+            Product::Jobs => &[",requested_extents,held,blocks,", LOG_OF_JOBS],
+            Product::Script => &[ARRAY_SCRIPT, MERGE_SCRIPT],
         }
     }
 
@@ -123,7 +130,7 @@ impl Product {
         let mut head = Vec::new();
         File::open(path)?.take(Self::HEAD).read_to_end(&mut head)?;
         let head = String::from_utf8_lossy(&head);
-        Ok(head.is_empty() || self.marks().1.iter().any(|mark| head.contains(mark)))
+        Ok(head.is_empty() || self.marks().iter().any(|mark| head.contains(mark)))
     }
 }
 
@@ -143,7 +150,7 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Whether the file can be written, before the work begins; makes its folder if need be.
+    /// Checks, before the work begins, that the file can be written; makes its folder if need be.
     pub(crate) fn open(
         path: &Path,
         product: Product,
@@ -163,7 +170,7 @@ impl Output {
     }
 
     pub(crate) fn failed(&self, error: &io::Error) -> String {
-        let (path, (name, _)) = (self.path.display(), self.product.marks());
+        let (path, name) = (self.path.display(), self.product.name());
         format!("{path}: cannot write the {name}: {error}")
     }
 

@@ -158,7 +158,7 @@ pub(crate) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<(), Failure>
             round_trips: line.as_ref().map(|line| line.round_trips(&configured)),
         }
     };
-    // Points that are kept may have been run before.
+    // With `--save`, an earlier command may have run the point: its time is not known.
     if args.keep.save.is_none() {
         measured.timings = Some(measured.results[0].iter().map(timing).collect());
     }

@@ -50,8 +50,9 @@ impl Slurm<'_> {
             Output::open(&path, Product::Script, self.replace)
         });
         let (array, merge) = (array?, merge?);
-        array.write(&job.array()?)?;
-        merge.write(&job.merge()?)?;
+        let (array_text, merge_text) = (job.array()?, job.merge()?);
+        array.write(array_text)?;
+        merge.write(merge_text)?;
         let [array, merge] = [array, merge].map(|file| file.path.display().to_string());
         writeln!(output, "{array}\n{merge}")?;
         let [array, merge] = [array, merge].map(|path| quoted(&path));

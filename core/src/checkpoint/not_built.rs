@@ -1,28 +1,29 @@
-//! A build without the feature `restore` has no checkpoints, so nothing makes a [`Writer`] or a
-//! [`Reader`]. The methods that save and restore need no gates.
+//! [`Writer`] and [`Reader`] in a build without the feature `restore`. They have no values, so
+//! nothing calls the methods of strategies and schedulers that save and restore, and these methods
+//! need no gates.
 
 use core::convert::Infallible;
 use core::marker::PhantomData;
 
 use super::RestoreError;
 
-/// Would write items.
+/// The writer of a build without checkpoints, which has no values.
 #[derive(Debug)]
 pub struct Writer<'a>(Infallible, PhantomData<&'a ()>);
 
 impl Writer<'_> {
-    /// Would write an item.
+    /// Is never called.
     pub const fn put<T>(&mut self, _item: &T) {
         match self.0 {}
     }
 }
 
-/// Would read items.
+/// The reader of a build without checkpoints, which has no values.
 #[derive(Debug)]
 pub struct Reader<'a>(Infallible, PhantomData<&'a ()>);
 
 impl Reader<'_> {
-    /// Would read an item.
+    /// Is never called.
     pub const fn take<T>(&mut self) -> Result<T, RestoreError> {
         match self.0 {}
     }

@@ -29,8 +29,8 @@ pub(crate) struct Ended {
     pub(crate) at: Ticks,
     /// The number of processors that the job held; 0 if it waited.
     pub(crate) processors: u32,
-    /// The job that preempted it; none for the end of a lease. It takes no room in a build without
-    /// preemption.
+    /// The job that preempted it; none for the end of a lease. The field takes no room in a
+    /// build without preemption.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub(crate) by: [Option<JobId>; Victims::BUILT as usize],
 }

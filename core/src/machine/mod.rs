@@ -42,8 +42,8 @@ use crate::texts::texts;
 
 /// The most shapes in [`Description::shapes`].
 pub const SHAPES_MAX: usize = 16;
-/// The most entries in a list of places or holes. It is small in a build without the feature
-/// `alloc`, where descriptions are in the flash of a board.
+/// The most entries in a list of places or holes: few in a build without the feature `alloc`,
+/// where descriptions are in the flash of a board.
 const ENTRIES_MAX: usize = if cfg!(feature = "alloc") { 256 } else { 16 };
 /// A number for each dimension, with ones behind the last dimension.
 pub(crate) type Extents = [u16; DESCRIBED_MAX];

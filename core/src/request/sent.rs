@@ -10,7 +10,7 @@ use crate::class::Class;
 use crate::grid::Shape;
 use crate::slices::Slices;
 use crate::tolerance::Tolerance;
-use further::{Further, further, slices};
+use gang::{Further, further, slices};
 
 /// A request as it is sent.
 #[derive(Serialize, Deserialize)]
@@ -39,9 +39,9 @@ enum Estimate {
     ),
 }
 
-/// The number of slices after the first.
+/// The number of slices after the first, which a gang has.
 #[cfg(feature = "gangs")]
-mod further {
+mod gang {
     use super::{NonZeroU16, Slices};
 
     pub(super) type Further = NonZeroU16;
@@ -56,9 +56,9 @@ mod further {
     }
 }
 
-/// A build without gangs has no such number.
+/// The same in a build without gangs, where there is no such number.
 #[cfg(not(feature = "gangs"))]
-mod further {
+mod gang {
     use super::{Deserialize, Serialize, Slices};
 
     #[derive(Clone, Copy, Serialize, Deserialize)]

@@ -22,7 +22,7 @@ pub struct Options {
     /// left. The whole call may take thirty times as long.
     pub patience: Duration,
     /// Called every twentieth of a second while an exchange waits. If it returns true, the exchange
-    /// ends with [`ClientError::Interrupted`].
+    /// ends with [`ClientError::Interrupted`](super::ClientError::Interrupted).
     pub interrupted: Option<fn() -> bool>,
 }
 

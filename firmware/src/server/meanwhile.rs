@@ -1,5 +1,5 @@
-//! Serves the line while the controller is at work: [`Meanwhile`]; while a checkpoint is written:
-//! [`Saving`].
+//! Serves the line while the controller is at work ([`Meanwhile`]) and while a checkpoint is
+//! written ([`Saving`]).
 
 use core::cell::RefCell;
 

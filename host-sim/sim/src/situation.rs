@@ -142,11 +142,7 @@ fn odd(query: &Query, reply: &str) -> BackendError {
 }
 
 /// All jobs of a controller, each with the number of processors that it holds.
-///
-/// # Errors
-///
-/// Those of [`Situation::read`].
-pub fn jobs(ask: Ask<'_>) -> Result<Vec<(JobId, u32)>, BackendError> {
+fn jobs(ask: Ask<'_>) -> Result<Vec<(JobId, u32)>, BackendError> {
     let mut all = Vec::new();
     let mut next = Some(0);
     while let Some(from) = next {
@@ -165,15 +161,7 @@ pub fn jobs(ask: Ask<'_>) -> Result<Vec<(JobId, u32)>, BackendError> {
 
 /// The blocks of a running job, in the order in which the strategy named them, and when it was
 /// granted.
-///
-/// # Errors
-///
-/// Those of [`Situation::read`].
-pub fn blocks(
-    ask: Ask<'_>,
-    machine: &Grid,
-    job: JobId,
-) -> Result<(Vec<Block>, Ticks), BackendError> {
+fn blocks(ask: Ask<'_>, machine: &Grid, job: JobId) -> Result<(Vec<Block>, Ticks), BackendError> {
     let mut blocks = Vec::new();
     loop {
         let from = blocks.len() as u32;
@@ -196,11 +184,7 @@ pub fn blocks(
 }
 
 /// The faulty processors, by number. A job may hold some of them still.
-///
-/// # Errors
-///
-/// Those of [`Situation::read`].
-pub fn faulty(ask: Ask<'_>, machine: &Grid) -> Result<Vec<NodeId>, BackendError> {
+fn faulty(ask: Ask<'_>, machine: &Grid) -> Result<Vec<NodeId>, BackendError> {
     let mut faulty = Vec::new();
     let mut from = 0;
     while from < machine.nodes() {

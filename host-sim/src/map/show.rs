@@ -47,7 +47,7 @@ impl Show {
         self.line("map", output)
     }
 
-    /// Shows a picture that only a file can have.
+    /// Writes a picture that the terminal cannot show into its file.
     pub(crate) fn drawn(
         self,
         kind: &str,

@@ -99,15 +99,16 @@ fn row(
         ("x", panel.places[place].entry.clone()),
         ("strategy", cell.strategy.to_string()),
         ("scheduler", scheduler(cell)),
-        // With its unit.
+        // The metric with its unit.
         ("metric", panel.metric.column(unit)),
     ];
-    // Over the replications, with a 95 % confidence interval; empty where a synthetic workload
-    // saturates the system.
+    // The mean over the replications, with its 95 % confidence interval; empty where a synthetic
+    // workload saturates the system.
     let names = ["mean", "low", "high", "standard_deviation"];
     row.extend(names.into_iter().zip(estimate(reading.estimate())));
     if figure.is_relative() {
-        // The strategy and scheduler of the comparison, and the relative difference in percent.
+        // The strategy and scheduler of the comparison; the mean relative difference in percent,
+        // with its 95 % confidence interval.
         let against = curve.against(place);
         let difference = match measurements.shown(cell, against, panel.metric) {
             Shown::Number { estimate, .. } => against.map(|_| estimate),
@@ -122,7 +123,8 @@ fn row(
     // The value of each replication, separated by semicolons.
     row.push(("values", cells::values(&values, scale)));
     if let Some(count) = figure.paper_replications {
-        // The paper's number of replications, and the mean over so many; empty if there are fewer.
+        // The paper's number of replications, and the mean over that many of them with its
+        // interval, which is empty if there are fewer.
         row.push(("paper_replications", count.to_string()));
         let names = ["mean_of_first", "low_of_first", "high_of_first"];
         let first = estimate(reading.estimate_of_first(count));

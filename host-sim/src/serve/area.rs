@@ -72,7 +72,8 @@ impl Disk for File {
     }
 }
 
-/// The memory of a journal. Its copies are the same memory: the server writes, the board syncs.
+/// The memory of a journal. Copies share it: the server writes through one, the board syncs
+/// another.
 #[derive(Debug)]
 pub(super) struct Area<D>(Rc<RefCell<State<D>>>);
 
@@ -82,6 +83,7 @@ impl<D> Clone for Area<D> {
     }
 }
 
+/// What the copies of an area share.
 #[derive(Debug)]
 struct State<D> {
     disk: D,

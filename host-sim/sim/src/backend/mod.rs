@@ -75,8 +75,8 @@ pub trait Backend {
     /// Whether only the first of the waiting jobs may try: first come, first served.
     fn is_in_order(&self) -> bool;
 
-    /// What the controller serves; `None` if the strategy or the scheduler is your own. A run that
-    /// measures reasons or preempts jobs needs it.
+    /// What the controller serves. `None` if the strategy or the scheduler is your own, or if the
+    /// backend does not know; then a run cannot measure reasons or preempt jobs.
     fn served(&self) -> Option<Served> {
         None
     }

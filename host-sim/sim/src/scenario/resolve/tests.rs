@@ -31,6 +31,7 @@ fn defaults_are_recorded() {
 
 #[test]
 fn switches_are_those_of_the_run() {
+    // The other switches belong to workloads; each needs a setting of its workload.
     let is_switch = |setting: &&Setting| setting.form == Form::Switch && setting.needs.is_empty();
     let switches = SETTINGS.iter().filter(is_switch);
     let given = |value| Scenario::of(switches.clone().map(|it| (it.key, value))).unwrap();
