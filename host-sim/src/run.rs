@@ -159,8 +159,8 @@ pub(crate) fn run(args: &RunArgs, output: &mut dyn Write) -> Result<(), Failure>
         }
     };
     // With `--save`, an earlier command may have run the point: its time is not known.
-    if args.keep.save.is_none() {
-        measured.timings = Some(measured.results[0].iter().map(timing).collect());
+    if let ([results], None) = (&measured.results[..], &args.keep.save) {
+        measured.timings = Some(results.iter().map(timing).collect());
     }
     measured.controller = line.as_ref().map(|line| {
         let greeting = line.greeting();

@@ -63,7 +63,7 @@ pub(crate) struct Measured {
     pub(crate) incomplete: Option<Incomplete>,
     /// The note about points that are kept.
     pub(crate) kept: Option<String>,
-    /// The time that each result of the first point took, if it was measured.
+    /// The time that each result of a single point took, if it was measured.
     pub(crate) timings: Option<Vec<Timing>>,
     /// Version and build of the controller, if it is at the end of a line.
     pub(crate) controller: Option<String>,
