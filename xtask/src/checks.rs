@@ -50,11 +50,9 @@ pub(crate) fn browser() -> Result<()> {
         skipped!("{reason:#}");
         return Ok(());
     }
-    run!("cargo clippy --package meshalloc-browser --all-targets -- -D warnings")?;
     run!("cargo build {EXHAUSTIVE...} {HOST_SIM...}")?;
     let program = root().join(target_dir()).join("debug/host-sim");
-    // Alone, since the simulator then has the features of the page.
-    let tests = cmd!("cargo test --package meshalloc-browser -- --show-output");
+    let tests = cmd!("cargo test {EXHAUSTIVE...} --test pages -- --show-output");
     Ok(tests.env("MESHALLOC_HOST_SIM", program).run()?)
 }
 

@@ -12,13 +12,17 @@ pub(crate) const WITH_PYTHON: [&str; 7] = [
     "meshalloc-chips",
 ];
 
-/// What `--all` builds for the host, with all cases of the tests. Its steps name the same packages
-/// and features, so that they share what they build.
-pub(crate) const EXHAUSTIVE: [&str; 9] = {
-    let [a, b, c, d, e, f, g] = WITH_PYTHON;
-    let features = "meshalloc-host-sim/exhaustive,meshalloc-tests/exhaustive";
-    [a, b, c, d, e, f, g, "--features", features]
-};
+/// What `--all` builds for the host, with all cases of the tests, and with those in a browser. Its
+/// steps name the same packages and features, so that they share what they build.
+pub(crate) const EXHAUSTIVE: [&str; 7] = [
+    "--workspace",
+    "--exclude",
+    "meshalloc-c",
+    "--exclude",
+    "meshalloc-chips",
+    "--features",
+    "meshalloc-host-sim/exhaustive,meshalloc-tests/exhaustive",
+];
 
 /// Options that build `host-sim` as the tests do. Without an example or a test, cargo leaves out
 /// the features of dev-dependencies, and compiles the simulator once more.

@@ -157,8 +157,12 @@ const FIRST: &[Step] = &[
 
 /// The steps in the host's target folder.
 const HOST: &[Step] = &[
-    step(Short, "clippy, host", RUST, || clippy(&WITH_PYTHON)),
-    step(All, "clippy, whole host", RUST, || clippy(&EXHAUSTIVE)),
+    step(Short, "clippy, host", RUST, || {
+        clippy(&WITH_PYTHON, &["--test", "qemu"])
+    }),
+    step(All, "clippy, whole host", RUST, || {
+        clippy(&EXHAUSTIVE, &["--test", "qemu", "--test", "pages"])
+    }),
     step(Short, "tests", EVERYTHING, || tests(&[])),
     step(All, "tests, exhaustive", EVERYTHING, || tests(&EXHAUSTIVE)),
     step(All, "examples of core", CORE, || {
@@ -172,9 +176,6 @@ const HOST: &[Step] = &[
     step(All, "rustdoc", RUST, || {
         run!("env RUSTDOCFLAGS=-Dwarnings cargo doc --no-deps")
     }),
-    step(All, "package for Python", EVERYTHING, || {
-        python::run(&python::Options { quick: true })
-    }),
     step(
         All,
         "pages in Chromium",
@@ -184,7 +185,7 @@ const HOST: &[Step] = &[
 ];
 
 /// The steps for boards. They build in target folders of their own, but for the program that
-/// measures, whose build may wait for those of the other lane.
+/// measures and the module for Python, whose builds may wait for those of the other lane.
 const BOARD: &[Step] = &[
     step(Always, "clippy, firmware", IMAGE, || {
         // All strategies, with `qemu` and `journal` and with neither; below, the other combinations
@@ -266,13 +267,16 @@ const BOARD: &[Step] = &[
         &["bindings/c", "core", "firmware"],
         || c::run(&c::Options::default()),
     ),
-    // Late: by now the other lane has built the program that measures.
+    // Late: by now the other lane has built the program that measures, and the module.
     step(
         All,
         "flash, RAM and stack",
         &["core", "docs/measurements", "firmware", "tests"],
         size::check_largest,
     ),
+    step(All, "package for Python", EVERYTHING, || {
+        python::run(&python::Options { quick: true })
+    }),
 ];
 
 /// The tests that wait for answers of an emulator.
@@ -295,10 +299,10 @@ const IN_QEMU: &[&str] = &[
     "tests",
 ];
 
-fn clippy(options: &[&str]) -> Result<()> {
-    run!("cargo clippy --all-targets {options...} -- -D warnings")?;
-    // It is no target of `cargo test`.
-    run!("cargo clippy --test qemu {options...} -- -D warnings")
+/// Lints these packages, and those of their tests that `cargo test` does not run.
+fn clippy(packages: &[&str], named: &[&str]) -> Result<()> {
+    run!("cargo clippy --all-targets {packages...} -- -D warnings")?;
+    run!("cargo clippy {named...} {packages...} -- -D warnings")
 }
 
 /// The tests on the host, with these options of cargo. cargo-nextest runs them if it is there: it

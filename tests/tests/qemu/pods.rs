@@ -64,7 +64,7 @@ fn qemu_decides_as_in_process_on_a_described_machine() {
         let mut reference = Controller::new(memory, configuration).expect("it is served");
         let mut random = Random::new(4);
         let mut granted = 0;
-        for step in 0..150 {
+        for step in 0..100 {
             let job = JobId(random.below(40));
             let change = match random.below(5) {
                 0 | 1 => Change::Release { job },
@@ -91,7 +91,7 @@ fn qemu_decides_as_in_process_on_a_described_machine() {
                 assert!(largest.processors <= 4096);
             }
         }
-        assert!(granted > 30, "{strategy}: {granted} grants");
+        assert!(granted > 20, "{strategy}: {granted} grants");
         reference.check_invariants();
     }
 }

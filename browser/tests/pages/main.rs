@@ -1,0 +1,6 @@
+//! The pages of the project in Chromium. `cargo xtask browser` runs these tests.
+
+mod layers;
+mod reproduce;
+mod view;
+mod web;
