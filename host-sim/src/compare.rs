@@ -6,7 +6,7 @@ use std::io::Write;
 use clap::{Arg, Args};
 
 use crate::failure::Failure;
-use crate::settings::{Given, Takes};
+use crate::settings::{FileArgs, Given, Takes};
 use crate::study::command::{Preset, StudyArgs};
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::names;
@@ -21,6 +21,9 @@ use answer::write_answer;
 pub struct CompareArgs {
     #[command(flatten)]
     settings: Given<Self>,
+
+    #[command(flatten)]
+    file: FileArgs,
 
     #[command(flatten)]
     study: StudyArgs,
@@ -83,14 +86,16 @@ fn fill(scenario: &mut Scenario) -> Result<(), SettingError> {
 }
 
 pub(crate) fn compare(args: &CompareArgs, output: &mut dyn Write) -> Result<(), Failure> {
-    let mut given = args.settings.over(args.study.file())?;
+    let mut given = args.settings.over(args.file.path())?;
     given.default("compare", "load", &["0.3", "0.4", "0.5"]);
     given.default("compare", "scheduler", &["fcfs", "easy"]);
     let preset = Preset {
         fill: &fill,
-        draw: Metric::WaitingDelay,
+        draw: Some(Metric::WaitingDelay),
         table: None,
         answer: Some(&|study, measured, output| write_answer(args, study, measured, output)),
+        single: None,
     };
-    args.study.carry_out(given, &preset, output)
+    args.study
+        .carry_out(given, args.file.path(), &preset, output)
 }

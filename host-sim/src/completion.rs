@@ -8,12 +8,8 @@ use clap_complete::Shell;
 use meshalloc::{Description, SchedulerKind, StrategyKind};
 
 use crate::identity::PROGRAM;
+use crate::list::Part;
 use meshalloc_sim::metrics::Metric;
-use meshalloc_sim::names::grammar::Form;
-use meshalloc_sim::workload::{
-    CountDistribution, CubeDistribution, EstimateModel, Lublin, MixSource, Pattern,
-    ServiceDistribution, ShapeRule, SideDistribution,
-};
 
 /// The script for this shell. The generator for bash spells a hyphen in the program's name in two
 /// ways, so that it never finds the options of a command.
@@ -87,12 +83,6 @@ where
 /// Values of a setting, if it has some that are short to write. The setting may take other values,
 /// too.
 pub(crate) fn values(key: &str) -> Vec<&'static str> {
-    let of = |forms: &'static [Form]| {
-        let names = forms.iter().map(|form| form.name);
-        names
-            .filter(|name| !name.contains(char::is_uppercase))
-            .collect()
-    };
     match key {
         "strategy" => {
             let names = StrategyKind::built().map(StrategyKind::name);
@@ -100,22 +90,18 @@ pub(crate) fn values(key: &str) -> Vec<&'static str> {
         }
         "scheduler" => SchedulerKind::INFO.iter().map(|info| info.name).collect(),
         "machine" => Description::PRESETS.to_vec(),
-        "side-lengths" => of(SideDistribution::FORMS),
-        "service" => of(ServiceDistribution::FORMS),
-        "dims" | "radices" => of(CubeDistribution::FORMS),
-        "pattern" => of(Pattern::FORMS),
-        "processors" => of(CountDistribution::FORMS),
-        "estimates" => of(EstimateModel::FORMS),
-        "shape" => of(ShapeRule::FORMS),
-        "mix" => of(MixSource::FORMS),
-        "model" => of(Lublin::FORMS),
         "measure" => vec!["arrivals", "departures"],
         "io-nodes" => vec!["left", "right", "top", "bottom"],
         "resample" => vec!["weeks"],
         "preemption" => vec!["off", "on"],
         "restart" => vec!["elsewhere", "elsewhere:last", "in-place", "spare"],
         "backend" => vec!["in-process"],
-        _ => Vec::new(),
+        key => {
+            let forms = Part::forms_of(key).unwrap_or_default().iter();
+            let names = forms.map(|form| form.name);
+            let typed = names.filter(|name| !name.contains(char::is_uppercase));
+            typed.collect()
+        }
     }
 }
 

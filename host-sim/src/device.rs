@@ -15,9 +15,9 @@ use meshalloc_firmware::client::ClientError;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::progress::Bar;
+use crate::line::unanswered;
 use crate::replay;
-use crate::signals::is_interrupted;
+use crate::signals::{self, is_interrupted};
 use meshalloc_sim::names;
 use meshalloc_sim::wording::counted;
 use meshalloc_sim::workload::TimeUnit;
@@ -26,7 +26,6 @@ mod answers;
 mod connection;
 mod preempt;
 
-use connection::lost;
 pub(crate) use connection::{Connection, PlaceArgs};
 
 /// The pause between two questions for events.
@@ -67,7 +66,7 @@ enum Command {
     /// submit 11 4x4 --priority 30m, before jobs that were submitted in the last 30 minutes,
     /// submit 12 4x4 --tolerate 1, which runs on though one of its processors may be faulty
     Submit {
-        /// Its name, a number that no other job has
+        /// The name of the job, a number that no other job has
         job: u32,
         /// The shape, or chips=N for N processors in any legal shape; after 3x for three slices
         #[arg(required = true, num_args = 1..=2)]
@@ -75,7 +74,7 @@ enum Command {
         /// The estimated run time, seconds or with a unit such as 90m
         #[arg(long, value_name = "TIME", value_parser = milliseconds)]
         estimate: Option<NonZeroU64>,
-        /// A head start in the queue: it waits as if it had been submitted this much earlier
+        /// A head start in the queue: the job waits as if it had been submitted this much earlier
         #[arg(long, value_name = "TIME", value_parser = milliseconds)]
         priority: Option<NonZeroU64>,
         /// Jobs of a higher priority may take its processors
@@ -84,7 +83,7 @@ enum Command {
         /// The time after which the job is released by itself
         #[arg(long, value_name = "TIME", value_parser = milliseconds)]
         lease: Option<NonZeroU64>,
-        /// The faulty processors that each of its slices may have, if it has no other place
+        /// The faulty processors that each slice of the job may have, if the job has no other place
         #[arg(long, value_name = "N", default_value_t, hide_default_value = true)]
         tolerate: u8,
     },
@@ -92,7 +91,7 @@ enum Command {
     ///
     /// For example: lease 9 90m. With 0 the job has no lease any more.
     Lease {
-        /// Its name
+        /// The name of the job
         job: u32,
         /// The time, seconds or with a unit such as 90m
         #[arg(value_parser = milliseconds_or_none)]
@@ -100,7 +99,7 @@ enum Command {
     },
     /// Release a running job, or withdraw one that waits
     Release {
-        /// Its name
+        /// The name of the job
         job: u32,
     },
     /// List the jobs
@@ -123,17 +122,17 @@ enum Command {
     },
     /// Give a running job other processors in place of faulty ones
     Replace {
-        /// Its name
+        /// The name of the job
         job: u32,
     },
     /// Make room for a job that waits: running jobs of lower priority wait again
     ///
-    /// Chosen are jobs that may be preempted, after whose departure it fits, and whose work so far
-    /// is the least.
+    /// The command chooses among the jobs that may be preempted: the waiting job fits on their
+    /// processors, and their work so far is the least.
     Preempt {
-        /// Its name
+        /// The name of the job
         job: u32,
-        /// Name these jobs, and preempt them only after this time, if it still waits then
+        /// Name these jobs, and preempt them only after this time, if the job still waits then
         #[arg(long, value_name = "TIME", value_parser = milliseconds)]
         grace: Option<NonZeroU64>,
         /// Only name these jobs
@@ -142,7 +141,7 @@ enum Command {
     },
     /// Say why a job waits, and which jobs have to end before it fits
     Why {
-        /// Its name [default: all jobs that wait]
+        /// The name of the job [default: all jobs that wait]
         job: Option<u32>,
     },
     /// Say how many jobs of a shape fit now, in how many places, and the largest that fits
@@ -170,7 +169,7 @@ struct Device<'o> {
 
 /// Carries out one command on a controller.
 pub(crate) fn device(args: &DeviceArgs, output: &mut dyn Write) -> Result<(), Failure> {
-    let _interrupts = Bar::interruptible()?;
+    signals::handle()?;
     let mut device = Device {
         line: Connection::open(&args.place)?,
         json: args.json,
@@ -278,7 +277,7 @@ impl Device<'_> {
 
     fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, Failure> {
         let answer = self.line.client.query(query);
-        answer.map_err(|error| lost(&self.line.endpoint, &error))
+        answer.map_err(|error| unanswered(&self.line.endpoint, &error))
     }
 
     fn ask(&mut self, query: &Query) -> Result<Answer, Failure> {
@@ -330,7 +329,7 @@ impl Device<'_> {
         outcome.map_err(|error| format!("{of}{error}").into())
     }
 
-    /// The same, but does not print an error of the controller.
+    /// Has a change carried out, and prints what follows from it, but no error of the controller.
     fn try_change(&mut self, change: &Change) -> Result<Result<(), Error>, Failure> {
         let mut happened = Vec::new();
         let outcome = self.line.client.call(change, None, &mut |event, blocks| {
@@ -339,7 +338,7 @@ impl Device<'_> {
                 happened.push((*event, blocks.to_vec()));
             }
         });
-        let outcome = outcome.map_err(|error| lost(&self.line.endpoint, &error))?;
+        let outcome = outcome.map_err(|error| unanswered(&self.line.endpoint, &error))?;
         match (change, outcome) {
             // The event says more.
             (Change::Submit { .. }, Ok(Outcome::Done)) if !happened.is_empty() => {}
@@ -413,14 +412,15 @@ impl Device<'_> {
                 Ok(Answer::Blocks(list)) => blocks.extend_from_slice(&list.blocks),
                 Err(Error::NoBlock { .. }) => return Ok(blocks),
                 Err(error) => return Err(refused(&error)),
-                Ok(_) => return Err("another kind of answer".to_owned().into()),
+                Ok(other) => return Err(unexpected(&other)),
             }
         }
     }
 
     fn waits(&mut self, job: JobId) -> Result<(), Failure> {
-        let Answer::Job(report) = self.ask(&Query::Job { job })? else {
-            return Err("another kind of answer".to_owned().into());
+        let report = match self.ask(&Query::Job { job })? {
+            Answer::Job(report) => report,
+            other => return Err(unexpected(&other)),
         };
         let JobState::Waiting { ahead } = report.state else {
             return self.print(&format!("job {} runs", job.0), &json!({"job": job.0}));
@@ -467,7 +467,7 @@ impl Device<'_> {
             });
             match taken {
                 Err(ClientError::Interrupted) => break,
-                taken => taken.map_err(|error| lost(&self.line.endpoint, &error))?,
+                taken => taken.map_err(|error| unanswered(&self.line.endpoint, &error))?,
             }
             for (event, blocks) in happened {
                 self.event(&event, &blocks)?;
@@ -498,4 +498,8 @@ fn milliseconds_or_none(text: &str) -> Result<Ticks, String> {
 
 fn refused(error: &Error) -> Failure {
     error.to_string().into()
+}
+
+fn unexpected(answer: &Answer) -> Failure {
+    format!("the controller gave an answer of another kind: {answer:?}").into()
 }

@@ -5,6 +5,8 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use meshalloc::ConfigureError;
+
 use crate::printable::printable;
 use crate::signals::exit_interrupted;
 use meshalloc_sim::backend::BackendError;
@@ -211,6 +213,12 @@ impl Failure {
             Failure::Incomplete(Incomplete { reason, code }) => (*code, Some(reason)),
             Failure::AfterResults(message) => (EXIT_INCOMPLETE, Some(message)),
         }
+    }
+}
+
+impl From<ConfigureError> for Failure {
+    fn from(error: ConfigureError) -> Self {
+        Failure::Message(error.to_string())
     }
 }
 

@@ -223,7 +223,8 @@ pub(crate) fn distinct(paths: &[(&str, Option<&Path>)]) -> Result<(), String> {
     Ok(())
 }
 
-/// The same for files of which some are only read: those may be named twice.
+/// Whether the files of `others` are different ones, as for [`distinct`], and differ from those in
+/// `read`, which are only read and may be named twice.
 pub(crate) fn spare(
     read: &[(&str, &Path)],
     others: &[(&str, Option<&Path>)],

@@ -6,7 +6,7 @@
 //! - [`cli`]: the commands, whose options are the settings of a scenario;
 //! - [`mod@line`]: a controller on a board;
 //! - [`study`]: many experiments, which continue after an interruption;
-//! - [`report`], [`compare`], [`replay`], [`list`], [`plot`], [`map`]: the output of the commands.
+//! - [`compare`], [`replay`], [`list`], [`plot`], [`map`]: the output of the commands.
 
 // `eprintln!` panics if standard error is closed; `failure::to_stderr` does not.
 #![warn(clippy::print_stderr)]
@@ -32,7 +32,7 @@ pub mod records;
 #[cfg(feature = "reference")]
 pub mod reference;
 pub mod replay;
-pub mod report;
+mod report;
 pub mod reproduce;
 mod run;
 mod saturation;

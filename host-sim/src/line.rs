@@ -7,7 +7,7 @@ use meshalloc::{Change, Configuration, Description, Error, Outcome, StrategyKind
 use meshalloc_firmware::client::{Client, ClientError, Endpoint, Line, Options};
 use meshalloc_firmware::protocol::{Greeting, ProtocolError};
 
-use crate::failure;
+use crate::failure::{self, Failure};
 use crate::signals::is_interrupted;
 use meshalloc_sim::backend::{Backend, BackendError, Backends, Called};
 use meshalloc_sim::statistics::Delays;
@@ -21,7 +21,7 @@ const LEAVE_INTERRUPTED: (Duration, u32, Duration) =
     (Duration::from_millis(200), 2, Duration::from_millis(100));
 
 /// A possible cause of the error, or a remedy.
-pub(crate) fn hint(error: &ClientError) -> &'static str {
+fn hint(error: &ClientError) -> &'static str {
     match error {
         ClientError::NoReply { stray, .. } if stray.bytes == 0 => {
             "; a controller serves one client at a time, so another one may be connected, or nothing runs there"
@@ -37,6 +37,38 @@ pub(crate) fn hint(error: &ClientError) -> &'static str {
             "; an image knows gangs, priorities, preemption, replacement and tolerance only with these features"
         }
         _ => "",
+    }
+}
+
+/// A client of the controller at the end of a line.
+pub(crate) fn connect(endpoint: &Endpoint) -> Result<Client<Box<dyn Line + Send>>, Failure> {
+    let line = endpoint.open();
+    let line = line.map_err(|reason| format!("{endpoint}: {reason}"))?;
+    let options = Options {
+        baud: endpoint.baud(),
+        interrupted: Some(is_interrupted),
+        ..Options::default()
+    };
+    let client = Client::connect(line, options);
+    client.map_err(|error| unanswered(endpoint, &error))
+}
+
+/// The error of a run on a controller that does not answer.
+pub(crate) fn lost(endpoint: &Endpoint, error: &ClientError) -> BackendError {
+    match error {
+        ClientError::Interrupted => BackendError::Interrupted,
+        error => BackendError::Line {
+            endpoint: endpoint.to_string(),
+            reason: format!("{error}{}", hint(error)),
+        },
+    }
+}
+
+/// The failure of a command that has no results without an answer of the controller.
+pub(crate) fn unanswered(endpoint: &Endpoint, error: &ClientError) -> Failure {
+    match lost(endpoint, error) {
+        BackendError::Interrupted => Failure::Incomplete(failure::interrupted()),
+        lost => lost.to_string().into(),
     }
 }
 
@@ -59,25 +91,12 @@ pub struct LineBackends {
 impl LineBackends {
     /// Opens the line, reads the greeting and takes over the clock, which is virtual until this
     /// value is dropped. It is an error if other clients have jobs with leases.
-    pub fn open(endpoint: &Endpoint) -> Result<Self, BackendError> {
-        let failed = |reason: String| BackendError::Line {
-            endpoint: endpoint.to_string(),
-            reason,
-        };
-        let line = endpoint.open().map_err(failed)?;
-        let baud = endpoint.baud();
-        let options = Options {
-            baud,
-            interrupted: Some(is_interrupted),
-            ..Options::default()
-        };
-        let client = Client::connect(line, options);
-        let mut client = client.map_err(|error| failed(format!("{error}{}", hint(&error))))?;
-        client
-            .use_virtual_clock(true)
-            .map_err(|error| failed(format!("{error}{}", hint(&error))))?;
-        if client.baud() != baud {
-            let stays = client.baud();
+    pub fn open(endpoint: &Endpoint) -> Result<Self, Failure> {
+        let mut client = connect(endpoint)?;
+        let taken = client.use_virtual_clock(true);
+        taken.map_err(|error| unanswered(endpoint, &error))?;
+        let stays = client.baud();
+        if stays != endpoint.baud() {
             failure::to_stderr(&format_args!(
                 "{endpoint}: this rate does not work here, the line stays at {stays}"
             ));
@@ -106,10 +125,7 @@ impl LineBackends {
 
     fn failed(&mut self, error: &ClientError) -> BackendError {
         self.is_lost |= ends_control(error);
-        if let ClientError::Interrupted = error {
-            return BackendError::Interrupted;
-        }
-        self.error(error.to_string())
+        lost(&self.endpoint, error)
     }
 
     fn error(&self, reason: String) -> BackendError {

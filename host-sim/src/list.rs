@@ -36,7 +36,7 @@ pub enum Part {
     Service,
     /// Distributions of dimensions and radices on a cube.
     Dims,
-    /// Communication patterns.
+    /// Communication patterns of jobs that send messages.
     Patterns,
     /// Distributions of numbers of processors.
     Processors,
@@ -57,13 +57,8 @@ pub enum Part {
 /// Writes the list, or a part of it.
 pub fn list(part: Option<Part>, is_json: bool, output: &mut dyn Write) -> io::Result<()> {
     if is_json {
-        report::write_json(&ListDocument::new(part), output)
-    } else {
-        text(part, output)
+        return report::write_json(&ListDocument::new(part), output);
     }
-}
-
-fn text(part: Option<Part>, output: &mut dyn Write) -> io::Result<()> {
     let all = Part::value_variants().iter().copied();
     let parts = all.filter(|&of| part.is_none_or(|part| part == of));
     for (place, part) in parts.enumerate() {
@@ -76,40 +71,42 @@ fn text(part: Option<Part>, output: &mut dyn Write) -> io::Result<()> {
 }
 
 impl Part {
-    /// The title and entries of a part whose entries have a name, a meaning and a source only.
-    pub(crate) fn entries(self) -> Option<(&'static str, &'static [Form])> {
+    /// The settings whose values are this part, and these values, if they have a name, a meaning
+    /// and a source only.
+    pub(crate) const fn entries(self) -> Option<(&'static [&'static str], &'static [Form])> {
         Some(match self {
             Part::Strategies | Part::Schedulers | Part::Metrics | Part::Machines => return None,
-            Part::SideLengths => (
-                "Distributions of side lengths (--side-lengths)",
-                SideDistribution::FORMS,
-            ),
-            Part::Service => (
-                "Distributions of service times (--service)",
-                ServiceDistribution::FORMS,
-            ),
-            Part::Dims => (
-                "Distributions of dimensions and radices on a cube (--dims, --radices)",
-                CubeDistribution::FORMS,
-            ),
-            Part::Patterns => (
-                "Communication patterns of jobs that send messages (--pattern)",
-                Pattern::FORMS,
-            ),
-            Part::Processors => (
-                "Distributions of numbers of processors (--processors)",
-                CountDistribution::FORMS,
-            ),
-            Part::Estimates => ("Estimates of run times (--estimates)", EstimateModel::FORMS),
-            Part::Shapes => ("Shapes of a log's jobs (--shape)", ShapeRule::FORMS),
-            Part::Mixes => ("Mixes of shapes (--mix)", MixSource::FORMS),
-            Part::Models => ("Models of workloads (--model)", Lublin::FORMS),
+            Part::SideLengths => (&["side-lengths"], SideDistribution::FORMS),
+            Part::Service => (&["service"], ServiceDistribution::FORMS),
+            Part::Dims => (&["dims", "radices"], CubeDistribution::FORMS),
+            Part::Patterns => (&["pattern"], Pattern::FORMS),
+            Part::Processors => (&["processors"], CountDistribution::FORMS),
+            Part::Estimates => (&["estimates"], EstimateModel::FORMS),
+            Part::Shapes => (&["shape"], ShapeRule::FORMS),
+            Part::Mixes => (&["mix"], MixSource::FORMS),
+            Part::Models => (&["model"], Lublin::FORMS),
         })
+    }
+
+    /// The values of a setting that is a part, and of no other.
+    pub(crate) fn forms_of(key: &str) -> Option<&'static [Form]> {
+        let mut parts = Part::value_variants().iter();
+        parts
+            .find_map(|part| part.entries().filter(|(keys, _)| keys.contains(&key)))
+            .map(|(_, forms)| forms)
+    }
+
+    /// The heading above the values of these settings.
+    pub(crate) fn title(self, keys: &[&str]) -> String {
+        let value = self.to_possible_value();
+        let words = value.as_ref().and_then(|value| value.get_help());
+        let words = words.map(ToString::to_string).unwrap_or_default();
+        format!("{words} (--{})", keys.join(", --"))
     }
 }
 
 fn section(part: Part, output: &mut dyn Write) -> io::Result<()> {
-    let Some((title, forms)) = part.entries() else {
+    let Some((keys, forms)) = part.entries() else {
         return match part {
             Part::Strategies => strategies(output),
             Part::Schedulers => schedulers(output),
@@ -117,7 +114,7 @@ fn section(part: Part, output: &mut dyn Write) -> io::Result<()> {
             _ => metrics(output),
         };
     };
-    writeln!(output, "{title}")?;
+    writeln!(output, "{}", part.title(keys))?;
     for form in forms {
         item(output, &form.to_string(), &[form.meaning, form.source])?;
     }
@@ -195,15 +192,11 @@ fn metrics(output: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// The text after the colon in each of these forms that has a colon.
-fn parameters(forms: impl IntoIterator<Item = &'static str>) -> Vec<&'static str> {
-    let forms = forms.into_iter().filter_map(|form| form.split_once(':'));
-    forms.map(|(_, parameters)| parameters).collect()
-}
-
 /// What may follow the strategy's name and a colon.
 pub(crate) fn strategy_parameters(kind: StrategyKind) -> Vec<&'static str> {
-    parameters(kind.info().forms.iter().map(|form| form.text))
+    let forms = kind.info().forms.iter();
+    let parts = forms.filter_map(|form| form.text.split_once(':'));
+    parts.map(|(_, parameters)| parameters).collect()
 }
 
 fn item(output: &mut dyn Write, name: &str, texts: &[&str]) -> io::Result<()> {

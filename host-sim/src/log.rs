@@ -153,13 +153,12 @@ impl LogDocument {
         });
         let too_large = total(jobs().filter(|job| job.processors > nodes));
         let date = |job: Option<&LogJob>| log.date(job?);
+        let mut json = LogJson::new(log);
+        json.offered_load = json.offered_load.filter(|_| machine.is_some());
         LogDocument {
             program: PROGRAM,
             version: VERSION,
-            log: match machine {
-                Some(_) => LogJson::new(log),
-                None => LogJson::new(log).without_load(),
-            },
+            log: json,
             machine: machine.map(|machine| machine.to_string()),
             processors: machine.map(|machine| machine.nodes()),
             first_submitted: date(log.jobs.first()),

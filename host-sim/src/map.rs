@@ -1,5 +1,5 @@
 //! Maps: pictures of which job holds which processors at one moment. A [`Snapshot`] comes from a
-//! run's [`History`], or shows the [`Situation`](meshalloc_sim::situation::Situation) on a
+//! run's [`History`], or shows the [`Situation`] on a
 //! controller, wherever it runs. It is drawn as [`svg`] or on the [`terminal`]; jobs that touch
 //! differ in [colour](colouring).
 
@@ -13,6 +13,7 @@ use meshalloc_sim::experiment::Experiment;
 use meshalloc_sim::history::History;
 use meshalloc_sim::layout::Plan;
 use meshalloc_sim::names::grammar::{self, Form, Kind, Value, Values, Written, param};
+use meshalloc_sim::situation::Situation;
 use meshalloc_sim::wording::counted;
 use meshalloc_sim::workload::{JOBS_MAX, TIME_MAX, TimeUnit};
 
@@ -24,7 +25,7 @@ pub mod snapshot;
 pub mod svg;
 pub mod terminal;
 
-pub(crate) use show::{NO_LINKS, Show};
+pub(crate) use show::Show;
 pub use snapshot::{MapJob, Snapshot};
 pub use svg::LinkMap;
 
@@ -140,6 +141,16 @@ pub struct Map {
 }
 
 impl Map {
+    /// The situation on a controller, without a time.
+    pub(crate) fn of_situation(situation: &Situation<'_>) -> Self {
+        Map {
+            strategy: situation.configuration.strategy,
+            at: None,
+            unit: TimeUnit::default(),
+            snapshot: Snapshot::of_situation(situation),
+        }
+    }
+
     /// Three lines, short enough for two maps on a terminal: jobs, processors, the largest free
     /// block.
     pub fn caption(&self) -> [String; 3] {
@@ -155,8 +166,9 @@ impl Map {
                 TimeUnit::Cycle => format!("cycle {at}: {first}"),
             };
         }
-        let busy = 100.0 * snapshot.busy_fraction();
-        let mut second = format!("{busy:.1} % busy, {} free", snapshot.free());
+        let free = snapshot.free();
+        let busy = 100.0 * (1.0 - free as f64 / f64::from(snapshot.plan.machine.nodes()));
+        let mut second = format!("{busy:.1} % busy, {free} free");
         if !snapshot.faulty.is_empty() {
             second.push_str(&format!(", {} faulty", snapshot.faulty.len()));
         }
@@ -238,26 +250,30 @@ pub fn maps(
     Ok(maps.collect())
 }
 
-/// Whether a moment may come in the experiment of a scenario.
-pub(crate) fn check(moment: MapMoment, experiment: &Experiment) -> Result<(), String> {
-    let draw = Plot::Map(moment);
-    let count = match moment {
-        MapMoment::Jobs(count) => count,
-        MapMoment::Seconds(_) if experiment.workload.time_unit() == TimeUnit::Cycle => {
-            return Err(format!(
-                "--draw {draw}: times are cycles with --pattern (expected a number without a unit)"
-            ));
-        }
-        _ => return Ok(()),
-    };
-    let measured = experiment.measured(0);
-    let measured = measured.map_err(|error| error.on_command_line())?;
-    match measured.needed() {
-        jobs if count > jobs.into() => Err(format!(
-            "--draw {draw}: a run has {} (expected map:jobs=N, N from 1 to {jobs})",
-            counted(jobs, "job")
+/// An error if runs of this experiment cannot give the picture, as far as this is known before
+/// them.
+pub(crate) fn check(plot: Plot, experiment: &Experiment) -> Result<(), String> {
+    let unit = experiment.workload.time_unit();
+    match plot {
+        Plot::Map(MapMoment::Seconds(_)) if unit == TimeUnit::Cycle => Err(format!(
+            "--draw {plot}: times are cycles with --pattern (expected a number without a unit)"
         )),
-        _ => Ok(()),
+        Plot::Map(MapMoment::Jobs(count)) => {
+            let measured = experiment.measured(0);
+            let measured = measured.map_err(|error| error.on_command_line())?;
+            match measured.needed() {
+                jobs if count > jobs.into() => Err(format!(
+                    "--draw {plot}: a run has {} (expected map:jobs=N, N from 1 to {jobs})",
+                    counted(jobs, "job")
+                )),
+                _ => Ok(()),
+            }
+        }
+        Plot::Links if experiment.workload.messages().is_none() => {
+            Err("--draw links requires jobs that send messages (expected --pattern)".to_owned())
+        }
+        Plot::Links => LinkMap::check(experiment.machine),
+        Plot::Map(_) | Plot::Timeline => Ok(()),
     }
 }
 

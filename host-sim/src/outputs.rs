@@ -12,6 +12,7 @@ use crate::completion::{Known, metrics};
 use crate::failure::Failure;
 use crate::file::{self, Output, Product, ReplaceArgs};
 use crate::map::Plot;
+use crate::records;
 use crate::settings::Format;
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::names;
@@ -65,7 +66,7 @@ impl FromStr for Drawing {
 /// The content of a file.
 enum Kind {
     Results(Format),
-    Jobs,
+    Jobs(records::Form),
     Picture,
     Page,
 }
@@ -80,8 +81,8 @@ impl Kind {
         let before = name.strip_suffix("jobs");
         let is_jobs = before.is_some_and(|before| !before.ends_with(char::is_alphanumeric));
         Ok(match &*part(path.extension()) {
-            "swf" => Kind::Jobs,
-            "csv" if is_jobs => Kind::Jobs,
+            "swf" => Kind::Jobs(records::Form::Log),
+            "csv" if is_jobs => Kind::Jobs(records::Form::Table),
             "csv" => Kind::Results(Format::Csv),
             "json" => Kind::Results(Format::Json),
             "svg" => Kind::Picture,
@@ -115,7 +116,7 @@ pub(crate) fn check_only(path: &Path, is_page: bool) -> Result<(), String> {
 pub(crate) struct Outputs {
     results: Vec<(Output, Format)>,
     pub(crate) picture: Option<Output>,
-    pub(crate) jobs: Option<PathBuf>,
+    pub(crate) jobs: Option<(PathBuf, records::Form)>,
     pub(crate) page: Option<PathBuf>,
     pub(crate) draw: Option<Drawing>,
 }
@@ -151,9 +152,9 @@ impl OutputArgs {
                     let file = Output::open(path, Product::Results, replace)?;
                     outputs.results.push((file, format));
                 }
-                Kind::Jobs => {
+                Kind::Jobs(form) => {
                     single(outputs.jobs.is_some(), path, "file of jobs")?;
-                    outputs.jobs = Some(path.clone());
+                    outputs.jobs = Some((path.clone(), form));
                 }
                 Kind::Picture => {
                     single(outputs.picture.is_some(), path, "picture")?;
@@ -172,7 +173,8 @@ impl OutputArgs {
 impl Outputs {
     /// The first option whose file shows a single run.
     pub(crate) fn of_one_run(&self) -> Option<String> {
-        let file = self.jobs.as_ref().or(self.page.as_ref());
+        let jobs = self.jobs.as_ref().map(|(path, _)| path);
+        let file = jobs.or(self.page.as_ref());
         let file = file.map(|path| format!("--output {}", path.display()));
         let drawn = self.plot().map(|plot| format!("--draw {plot}"));
         file.or(drawn)
@@ -239,7 +241,7 @@ mod tests {
             let found = match Kind::of(Path::new(path)) {
                 Ok(Kind::Results(Format::Csv)) => "csv",
                 Ok(Kind::Results(_)) => "json",
-                Ok(Kind::Jobs) => "jobs",
+                Ok(Kind::Jobs(_)) => "jobs",
                 Ok(Kind::Picture) => "picture",
                 Ok(Kind::Page) => "page",
                 Err(_) => "",

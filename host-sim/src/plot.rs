@@ -199,12 +199,12 @@ impl Frame {
                 let longest = head::text_width(names.max().unwrap_or(0), NAME);
                 let legend = LEGEND_WIDTH.max(LEGEND_NAME + longest + BESIDE_NUMBERS);
                 let left = LEFT + numbers + 2;
-                let head = Head::new(title, subtitle, left, width + legend);
+                let head = Head::new(title, subtitle, left, width + legend, 15);
                 let height = height.max(entries);
                 (head, height, (legend, height))
             }
             Layout::Column => {
-                let head = Head::new(title, subtitle, 14, width).larger();
+                let head = Head::new(title, subtitle, 14, width, 17);
                 (head, height, (width, entries))
             }
         };
@@ -278,11 +278,6 @@ fn notes(picture: &Picture) -> Vec<Note> {
     notes
 }
 
-/// Whether the horizontal axis has categories, so that each series has bars and no line.
-const fn has_categories(picture: &Picture) -> bool {
-    matches!(picture.x_scale, Scale::Categories(_))
-}
-
 type Chart<'a, 'b> = ChartContext<'b, SVGBackend<'a>, Cartesian2d<Axis, Axis>>;
 
 fn draw(picture: &Picture, frame: &Frame, root: &Area<'_>) -> Drawn {
@@ -312,7 +307,7 @@ fn draw(picture: &Picture, frame: &Frame, root: &Area<'_>) -> Drawn {
         picture.y_label.clone()
     };
     let mut grid = chart.configure_mesh();
-    if has_categories(picture) {
+    if matches!(picture.x_scale, Scale::Categories(_)) {
         // A line through each category would run through its bars.
         grid.disable_x_mesh();
     }

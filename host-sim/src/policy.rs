@@ -77,8 +77,8 @@ fn replaced_by(python: &mut Command) -> io::Error {
 #[cfg(not(unix))]
 fn replaced_by(python: &mut Command) -> io::Error {
     // Python gets Ctrl-C, too, and ends first.
-    let status = crate::signals::handle().and_then(|()| python.status());
-    match status {
+    let handled = crate::signals::handle().map_err(io::Error::other);
+    match handled.and_then(|()| python.status()) {
         Ok(status) => std::process::exit(status.code().unwrap_or(1)),
         Err(error) => error,
     }

@@ -10,22 +10,13 @@ use meshalloc::StrategyKind;
 use crate::failure;
 use crate::records::JobsFile;
 use crate::signals;
+use crate::study::Frame;
 use meshalloc_sim::experiment::Progress;
 use meshalloc_sim::history::Recording;
 use meshalloc_sim::simulation::{Observer, RunResult, Seen};
 
 /// Seconds between lines of progress if standard error is not a terminal.
 const LINE_EVERY: u64 = 30;
-
-/// Text of some lines above a bar.
-pub(crate) trait Above: Sync {
-    /// The text before the first run.
-    fn first(&self) -> String;
-
-    /// The text after this run, which [`Progress::ended`] reports; `None` if the text stays the
-    /// same.
-    fn after(&self, place: usize, strategy: usize, run: &RunResult) -> Option<String>;
-}
 
 /// A progress bar on standard error, if that is a terminal, otherwise a line at the first progress
 /// after each [`LINE_EVERY`] seconds. If there is a file of jobs, it also gives runs the recorders
@@ -36,8 +27,8 @@ pub(crate) struct Bar<'j> {
     jobs: Option<&'j JobsFile<'j>>,
     /// The recording of the first replications, if there is one.
     histories: Option<&'j Recording>,
-    /// The text above the bar, if there is one.
-    above: Option<&'j (dyn Above + 'j)>,
+    /// The tables above the bar, if there are some.
+    above: Option<&'j Frame<'j>>,
     /// The seconds at which the next line is due.
     due: AtomicU64,
 }
@@ -55,7 +46,7 @@ impl<'j> Bar<'j> {
         if let Ok(style) = ProgressStyle::with_template(template()) {
             bar.set_style(style);
         }
-        signals::handle().map_err(|error| format!("cannot handle Ctrl-C: {error}"))?;
+        signals::handle()?;
         Ok(Bar {
             bar,
             jobs: None,
@@ -65,7 +56,7 @@ impl<'j> Bar<'j> {
         })
     }
 
-    /// The same; the jobs of the runs are written into this file, and the first replications are
+    /// This bar, for runs whose jobs are written into a file and whose first replications are
     /// recorded.
     pub(crate) fn recording(
         self,
@@ -79,16 +70,17 @@ impl<'j> Bar<'j> {
         }
     }
 
-    /// The same; on a terminal this text stands above the bar, from now on.
-    pub(crate) fn below(self, above: &'j dyn Above) -> Self {
+    /// This bar; on a terminal, tables stand above it from now on.
+    pub(crate) fn below(self, above: Option<&'j Frame<'j>>) -> Self {
+        let Some(frame) = above else { return self };
         let style = self.bar.style();
         if let Ok(style) = style.template(&format!("{{msg}}\n{}", template())) {
             self.bar.set_style(style);
         }
         Bar {
             // The message is drawn with the bar, as soon as the number of jobs is known.
-            bar: self.bar.clone().with_message(above.first()),
-            above: Some(above),
+            bar: self.bar.clone().with_message(frame.first()),
+            above,
             ..self
         }
     }

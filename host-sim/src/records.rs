@@ -3,8 +3,8 @@
 //! As a table (CSV) the file has all strategies and replications, in their order, and in each the
 //! measured jobs in order of arrival. Its columns are those of a `jobs.csv` of Batsim (Dutot et al.
 //! 2016, Batsim: a realistic language-independent resources and jobs management systems simulator,
-//! JSSPP), which evalys reads, and some more. With the ending `.swf` it is a log in the Standard
-//! Workload Format of a single run; other endings are refused.
+//! JSSPP), which evalys reads, and some more. Or the file is a log in the Standard Workload Format
+//! of a single run.
 //!
 //! A run writes its jobs into a file of its own while it goes on: a job waits in memory only for
 //! earlier ones that have not left. When it ends, its part joins those of other runs in one file.
@@ -26,8 +26,9 @@ use meshalloc_sim::workload::{Owner, TimeUnit, Workload};
 mod log;
 pub mod table;
 
+/// The form of a file of jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+pub(crate) enum Form {
     Table,
     Log,
 }
@@ -60,16 +61,14 @@ impl<'e> JobsFile<'e> {
     /// Looks at the path before the runs begin; makes the folder if need be.
     pub(crate) fn open(
         path: &Path,
+        form: Form,
         replace: ReplaceArgs,
         experiment: &'e Experiment,
     ) -> Result<Self, String> {
-        let ending = path.extension().and_then(|ending| ending.to_str());
-        let is_log = ending.is_some_and(|ending| ending.eq_ignore_ascii_case("swf"));
-        let form = if is_log { Form::Log } else { Form::Table };
         let is_one_run = experiment.strategies.len() == 1
             && (!experiment.workload.is_replicated()
                 || experiment.replications == Replications::Fixed(1));
-        if is_log && !is_one_run {
+        if form == Form::Log && !is_one_run {
             let path = path.display();
             return Err(format!(
                 "--output {path}: a log has the jobs of one run (expected one --strategy and \
@@ -332,6 +331,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let jobs = JobsFile::open(
             &folder.path().join("jobs.csv"),
+            Form::Table,
             ReplaceArgs::default(),
             &experiment,
         )

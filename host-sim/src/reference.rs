@@ -311,9 +311,10 @@ fn distributions(output: &mut dyn Write) -> io::Result<()> {
         "The parts of a workload and their text forms.",
     )?;
     for part in list::Part::value_variants() {
-        let Some((title, forms)) = part.entries() else {
+        let Some((keys, forms)) = part.entries() else {
             continue;
         };
+        let title = part.title(keys);
         writeln!(output, "## {title}\n\n| written | meaning |\n|---|---|")?;
         for form in forms {
             let meaning = with_source(form.meaning, form.source);

@@ -431,17 +431,11 @@ impl Replay<'_> {
         Ok(outcome)
     }
 
-    fn line_error(&self, reason: String) -> ReplayError {
+    fn reply_error(&self, reply: &impl fmt::Debug) -> ReplayError {
         ReplayError::Line {
             file: self.file.to_owned(),
             line: self.line,
-            reason,
+            reason: format!("the controller gave a reply of another kind: {reply:?}"),
         }
-    }
-
-    fn reply_error(&self, reply: &impl fmt::Debug) -> ReplayError {
-        self.line_error(format!(
-            "the controller gave a reply of another kind: {reply:?}"
-        ))
     }
 }

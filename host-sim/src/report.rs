@@ -4,14 +4,12 @@
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
-use std::time::Duration;
 
 use crate::failure::Incomplete;
 use crate::file;
 use crate::identity::hash;
-use crate::tables::{
-    TimeChoice, cell, cell_in, fits, legend, refused_percent, table, time_unit, trimmed,
-};
+use crate::study::{Measured, Study, Timing};
+use crate::tables::{cell, cell_in, fits, legend, refused_percent, table, time_unit, trimmed};
 use comfy_table::Table;
 use meshalloc_sim::experiment::{Experiment, Replications, Stop, StrategyResult};
 use meshalloc_sim::metrics::Metric;
@@ -21,9 +19,9 @@ use meshalloc_sim::parameters::{
     slowdown_text, workload_text,
 };
 use meshalloc_sim::results::{is_comparable, shown};
-use meshalloc_sim::scenario::{Resolved, Scenario};
+use meshalloc_sim::scenario::Resolved;
 use meshalloc_sim::simulation::PASSING_MAX;
-use meshalloc_sim::statistics::{Delays, Sampling};
+use meshalloc_sim::statistics::Sampling;
 use meshalloc_sim::wording::{counted, number};
 use meshalloc_sim::workload::{Log, TimeUnit, Workload};
 
@@ -34,49 +32,41 @@ mod json;
 pub(crate) use json::RunDocument;
 pub(crate) use json::{LogJson, write_json};
 
-/// The wall-clock time of a strategy's runs.
-#[derive(Clone, Debug, Default)]
-pub struct Timing {
-    /// The total time.
-    pub elapsed: Duration,
-    /// The time of each command, if commands went over a line.
-    pub round_trips: Option<Delays>,
-}
-
-/// The report of a run.
-pub struct Report<'r> {
-    /// The settings, with their defaults.
-    pub settings: &'r Scenario,
-    /// The experiment that was run, with the contents of its files.
-    pub experiment: &'r Experiment,
-    /// Version and build of the controller, if it is at the end of a line.
-    pub controller: Option<&'r str>,
-    /// One result for each strategy.
-    pub results: &'r [StrategyResult],
+/// The report of a study of one point.
+pub(crate) struct Report<'r> {
+    pub(crate) study: &'r Study,
     /// The metrics that are shown; if empty, those that the workload is about.
-    pub metrics: &'r [Metric],
-    /// The unit of times in tables, if one is chosen.
-    pub(crate) time_unit: Option<TimeChoice>,
-    /// The time that each result took, in the same order, if it was measured.
-    pub timings: Option<&'r [Timing]>,
-    /// Why the results are not of all replications.
-    pub incomplete: Option<&'r Incomplete>,
+    pub(crate) metrics: &'r [Metric],
+    pub(crate) measured: &'r Measured,
 }
 
 impl Report<'_> {
+    fn experiment(&self) -> &Experiment {
+        self.study.any()
+    }
+
     fn workload(&self) -> &Workload {
-        &self.experiment.workload
+        &self.experiment().workload
+    }
+
+    fn results(&self) -> &[StrategyResult] {
+        &self.measured.results[0]
     }
 
     /// Each result, with the time that it took.
     fn timed(&self) -> impl Iterator<Item = (&StrategyResult, Option<&Timing>)> {
-        let timing = |place| self.timings.map(|timings: &[Timing]| &timings[place]);
-        let results = self.results.iter().enumerate();
+        let timing = |place| {
+            self.measured
+                .timings
+                .as_ref()
+                .map(|timings| &timings[place])
+        };
+        let results = self.results().iter().enumerate();
         results.map(move |(place, result)| (result, timing(place)))
     }
 
     /// Writes tables as wide as the terminal.
-    pub fn table(&self, output: &mut dyn Write) -> io::Result<()> {
+    pub(crate) fn table(&self, output: &mut dyn Write) -> io::Result<()> {
         writeln!(output, "{}", self.headline())?;
         if let Some(log) = self.workload().log() {
             write!(output, "{}", log_line(log))?;
@@ -85,7 +75,7 @@ impl Report<'_> {
                 None => writeln!(output)?,
             }
         }
-        if let Some(controller) = self.controller {
+        if let Some(controller) = &self.measured.controller {
             writeln!(output, "controller: {controller}")?;
         }
         for table in self.metric_tables(&self.metric_groups()) {
@@ -95,8 +85,8 @@ impl Report<'_> {
         for line in self.notes() {
             writeln!(output, "{line}")?;
         }
-        if let Some(incomplete) = self.incomplete {
-            let count = self.results.first().map_or(0, |result| result.runs.len());
+        if let Some(incomplete) = &self.measured.incomplete {
+            let count = self.results()[0].runs.len();
             let line = incomplete_line(incomplete, &count.to_string());
             writeln!(output, "{line}")?;
         }
@@ -107,7 +97,7 @@ impl Report<'_> {
     fn reasons(&self) -> Vec<Metric> {
         let is_found = |metric: &Metric| {
             let of = |result: &StrategyResult| result.metrics[*metric];
-            let mut means = self.results.iter().filter_map(of);
+            let mut means = self.results().iter().filter_map(of);
             metric.needs() == Some("reasons") && means.any(|estimate| estimate.mean > 0.0)
         };
         Metric::ALL.into_iter().filter(is_found).collect()
@@ -140,19 +130,19 @@ impl Report<'_> {
             ]
         };
         groups.push([WaitingMedian, WaitingP95, WaitingP99, BoundedSlowdown]);
-        let mut strategies = self.results.iter().map(|result| result.strategy);
+        let mut strategies = self.results().iter().map(|result| result.strategy);
         if strategies.any(|strategy| !strategy.holds().is_contiguous()) {
             groups.push([Dispersal, Blocks, ContiguousShare, BoundingBoxShare]);
         }
-        if self.experiment.failures.is_some() {
+        if self.experiment().failures.is_some() {
             groups.push([Availability, LostNodeHours, Restarts, RestartTime]);
         }
         let preempts = self
-            .experiment
+            .experiment()
             .preemption
             .map(|_| [Preemptions, PreemptedNodeHours]);
         let reasons = self.reasons();
-        let kills = self.experiment.switches.kill_at_estimate;
+        let kills = self.experiment().switches.kill_at_estimate;
         let killed = if kills { vec![KilledShare] } else { Vec::new() };
         let groups = groups.into_iter().map(Vec::from);
         let preempts = preempts.map_or_else(Vec::new, Vec::from);
@@ -163,17 +153,21 @@ impl Report<'_> {
     /// The metrics in as few tables as fit: as many groups in each as there is room for, or parts
     /// of one. Next to the mean waiting delay is the number of refused jobs that it leaves out.
     fn metric_tables(&self, groups: &[Vec<Metric>]) -> Vec<String> {
-        let any_refused = self.results.iter().any(|result| result.refused.total() > 0);
+        let any_refused = self
+            .results()
+            .iter()
+            .any(|result| result.refused.total() > 0);
         let with_refused = |metric: Metric| any_refused && metric == Metric::WaitingDelay;
         let of = |metrics: &[Metric]| {
             let unit = self.workload().time_unit();
-            let times = |metric| time_unit(metric, unit, self.time_unit, self.results.iter());
+            let times =
+                |metric| time_unit(metric, unit, self.study.time_unit, self.results().iter());
             let columns = metrics.iter().flat_map(|&metric| {
                 let refused = with_refused(metric).then(|| "refused\njobs".to_owned());
                 std::iter::once(metric.heading(times(metric).1)).chain(refused)
             });
             let mut table = table(std::iter::once("strategy".to_owned()).chain(columns));
-            for result in self.results {
+            for result in self.results() {
                 let values = metrics.iter().flat_map(|&metric| {
                     let refused = with_refused(metric).then(|| refused_text(result));
                     std::iter::once(cell_in(result, metric, times(metric).0)).chain(refused)
@@ -217,7 +211,7 @@ impl Report<'_> {
             slowdown_threshold,
             seed,
             ..
-        } = self.experiment;
+        } = self.experiment();
         let workload = self.workload();
         let slowdown = slowdown_text(*slowdown_threshold, workload.time_unit());
         let jobs = match workload {
@@ -240,19 +234,19 @@ impl Report<'_> {
             }
         };
         let scheduler = names::scheduler_text(*scheduler, self.workload().time_unit());
-        let machine = machine_text(self.experiment);
-        let interruptions = interruptions_text(self.experiment);
+        let machine = machine_text(self.experiment());
+        let interruptions = interruptions_text(self.experiment());
         format!("{machine}, {scheduler}, {jobs}{interruptions}")
     }
 
     fn runs_table(&self) -> Table {
-        let mut timings = self.timings.unwrap_or_default().iter();
+        let mut timings = self.measured.timings.iter().flatten();
         let over_line = timings.any(|timing| timing.round_trips.is_some());
         let headers = ["strategy", "jobs", "runs", "decision hash"];
         let mut headers = headers.map(str::to_owned).to_vec();
-        headers.extend(self.timings.map(|_| "jobs/s".to_owned()));
+        headers.extend(self.measured.timings.as_ref().map(|_| "jobs/s".to_owned()));
         let searched = |result: &StrategyResult| result.metrics[Metric::SearchTime].is_some();
-        let any_searched = self.results.iter().any(searched);
+        let any_searched = self.results().iter().any(searched);
         if any_searched {
             let unit = self.workload().time_unit();
             headers.push(Metric::SearchTime.heading(unit.symbol()));
@@ -289,12 +283,12 @@ impl Report<'_> {
 
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        notes.extend(interval_note(self.results).map(str::to_owned));
-        notes.extend(legend(self.results.iter()));
-        notes.extend(identical_text(self.results));
-        notes.extend(misses_text(self.experiment.scheduler).map(str::to_owned));
-        notes.extend(best_gains(self.results));
-        for result in self.results {
+        notes.extend(interval_note(self.results()).map(str::to_owned));
+        notes.extend(legend(self.results().iter()));
+        notes.extend(identical_text(self.results()));
+        notes.extend(misses_text(self.experiment().scheduler).map(str::to_owned));
+        notes.extend(best_gains(self.results()));
+        for result in self.results() {
             let name = result.strategy;
             if result.metrics[Metric::WaitingAtEnd].is_some() {
                 let waiting = cell(result, Metric::WaitingAtEnd);
@@ -328,7 +322,7 @@ impl Report<'_> {
                 };
                 notes.push(format!("{name}: saturated, {meaning}."));
             }
-            notes.extend(stop_text(result, self.experiment.replications));
+            notes.extend(stop_text(result, self.experiment().replications));
             notes.extend(refused_texts(result));
             if result.table_limited > 0 {
                 notes.push(format!(

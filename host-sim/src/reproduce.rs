@@ -17,7 +17,6 @@ use crate::failure::{self, Failure};
 use crate::file::{self, ReplaceArgs};
 use crate::progress::Bar;
 use crate::settings::{Given, Takes, ThreadsArgs, only};
-use crate::slurm::Slurm;
 use crate::study;
 use crate::study::keep::Part;
 use meshalloc_sim::backend::InProcessBackends;
@@ -86,8 +85,8 @@ pub struct ReproduceArgs {
     #[command(flatten)]
     settings: Given<Self>,
 
-    /// Another value of a setting in all runs, such as service-mean=20, but of none that a figure
-    /// varies: verdicts are then about these runs. May be given several times
+    /// Give a setting another value in all runs, such as service-mean=20; verdicts are then about
+    /// these runs. No setting that a figure varies can be given. May be given several times
     #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
     set: Vec<(String, String)>,
 
@@ -339,29 +338,14 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
 
     let measuring = Measuring::new(&paper, &extent, &logs)?;
     let kept = folder.join("points");
-    if let Some(tasks) = part.slurm {
-        let script = Slurm {
-            tasks,
-            cpus: args.threads.count,
-            options: &part.sbatch,
-            folder: &folder,
-            points: None,
-            replace: ReplaceArgs {
-                foreign: args.replace,
-            },
-        };
-        return script.write(output);
+    let replace = ReplaceArgs {
+        foreign: args.replace,
+    };
+    if let Some(scripts) = part.slurm(&folder, args.threads.count, None, replace) {
+        return scripts.write(output);
     }
     let bar = Bar::interruptible()?;
-    let goes_on = || failure::goes_on(&kept);
-    let finished = part.carry_out(&measuring.points, &kept, args.threads.count, &bar);
-    let finished = finished.map_err(|error| {
-        if error.is_interrupted() {
-            goes_on()
-        } else {
-            error.to_string().into()
-        }
-    })?;
+    let finished = part.carry_out(&measuring.points, &kept, args.threads.count, &bar)?;
     if !part.is_plain() {
         writeln!(output, "{}", part.summary(&finished))?;
     }
@@ -369,7 +353,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
         return Ok(());
     }
     let measurements = measuring.measurements(finished, &extent, &logs, &bar);
-    let measurements = measurements?.ok_or_else(goes_on)?;
+    let measurements = measurements?.ok_or_else(|| failure::goes_on(&kept))?;
     let claims = paper.judge(&measurements);
     // Another command may have written there since.
     let known = check_folder(&folder, &record, &files, &command);

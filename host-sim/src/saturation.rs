@@ -9,7 +9,7 @@ use comfy_table::CellAlignment;
 
 use crate::failure::Failure;
 use crate::report;
-use crate::settings::{Given, Takes, only};
+use crate::settings::{FileArgs, Given, Takes, only};
 use crate::study::command::{Preset, StudyArgs};
 use crate::study::{Measured, Study};
 use crate::tables::{self, cell, table, trimmed};
@@ -24,6 +24,9 @@ const BACKLOG_DEFAULT: &str = "100";
 pub(crate) struct SaturationArgs {
     #[command(flatten)]
     settings: Given<Self>,
+
+    #[command(flatten)]
+    file: FileArgs,
 
     #[command(flatten)]
     study: StudyArgs,
@@ -87,15 +90,17 @@ impl Takes for SaturationArgs {
 pub(crate) fn saturation(args: &SaturationArgs, output: &mut dyn Write) -> Result<(), Failure> {
     let given = args.settings.clone();
     let given = given.about("saturation", "backlog", BACKLOG_DEFAULT);
-    let mut given = given.over(args.study.file())?;
+    let mut given = given.over(args.file.path())?;
     given.default("saturation", "strategy", &["all"]);
     let preset = Preset {
         fill: &|_| Ok(()),
-        draw: Metric::Utilization,
+        draw: Some(Metric::Utilization),
         table: Some(write_table),
         answer: None,
+        single: None,
     };
-    args.study.carry_out(given, &preset, output)
+    args.study
+        .carry_out(given, args.file.path(), &preset, output)
 }
 
 fn sorted(results: &[StrategyResult]) -> Vec<&StrategyResult> {

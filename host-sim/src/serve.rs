@@ -147,7 +147,7 @@ pub(crate) fn serve(args: &ServeArgs, output: &mut dyn Write) -> Result<(), Fail
         // Its times are milliseconds, the ticks of the controller's clock.
         scheduler: names::scheduler_in(controlled.scheduler, TimeUnit::Cycle),
     };
-    let controller = Controller::new(memory, configuration).map_err(|error| error.to_string())?;
+    let controller = Controller::new(memory, configuration)?;
 
     // A port that is taken leaves no new journal behind.
     let doors = Doors::open(args)?;
@@ -156,7 +156,7 @@ pub(crate) fn serve(args: &ServeArgs, output: &mut dyn Write) -> Result<(), Fail
     let synced = area.clone();
     let sync = move || synced.sync();
     let (opener, lines) = lines(args.connections.into(), sync);
-    signals::handle().map_err(|error| format!("cannot handle signals: {error}"))?;
+    signals::handle()?;
     let board = Host {
         lines,
         flash: Some(area.clone()),
@@ -165,7 +165,10 @@ pub(crate) fn serve(args: &ServeArgs, output: &mut dyn Write) -> Result<(), Fail
     };
     let kept = Kept::new();
     let opened = Processor::<_, Durable<_, REGIONS>, SESSIONS>::open(board, controller, &kept);
-    let (mut processor, recovered) = opened.map_err(|reason| unusable(&args.journal, reason))?;
+    let (mut processor, recovered) = opened.map_err(|reason: NoJournal| {
+        let journal = args.journal.display();
+        format!("{journal}: the journal cannot be used: {reason:?}")
+    })?;
     processor.restore(recovered, &kept);
     let server = processor.server();
     say_origin(&args.journal, server.origin(), &configuration, {
@@ -205,13 +208,6 @@ impl Drop for SocketFile<'_> {
 
 fn lost(journal: &Path, error: &io::Error) -> String {
     format!("{}: cannot write the journal: {error}", journal.display())
-}
-
-fn unusable(journal: &Path, reason: NoJournal) -> String {
-    format!(
-        "{}: the journal cannot be used: {reason:?}",
-        journal.display()
-    )
 }
 
 /// Says on standard error where the state comes from, and which options have no effect. An error if

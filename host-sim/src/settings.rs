@@ -26,7 +26,9 @@ pub(crate) trait Takes {
     const IGNORED: &'static [&'static str] = &[];
 
     /// The option of a setting, perhaps in the command's words; `None` if it is not taken.
-    fn take(arg: Arg) -> Option<Arg>;
+    fn take(arg: Arg) -> Option<Arg> {
+        only(Self::IGNORED, arg.clone()).is_none().then_some(arg)
+    }
 }
 
 pub(crate) fn only(keys: &[&str], arg: Arg) -> Option<Arg> {
@@ -48,17 +50,6 @@ pub(crate) fn of_one_controller(arg: Arg) -> Option<Arg> {
             ),
         _ => arg,
     })
-}
-
-/// A command with these arguments.
-pub(crate) fn command_of<A: Args>() -> Command {
-    A::augment_args(Command::new("arguments"))
-}
-
-/// The options of a command that are not settings, and so not keys of its files.
-pub(crate) fn own_options(command: &Command) -> Vec<&str> {
-    let names = command.get_arguments().filter_map(Arg::get_long);
-    names.filter(|name| Setting::of(name).is_none()).collect()
 }
 
 pub(crate) fn takes<T: Takes>(setting: &'static Setting) -> bool {
@@ -162,7 +153,10 @@ impl<T: Takes + Args> Given<T> {
     /// the command neither takes nor ignores and that none of these settings replaces, or a setting
     /// that contradicts these settings. Notes go to standard error.
     pub(crate) fn over(&self, file: Option<&Path>) -> Result<Study, String> {
-        let command = command_of::<T>();
+        let command = T::augment_args(Command::new("arguments"));
+        let options = command.get_arguments().filter_map(Arg::get_long);
+        // Settings are keys of files.
+        let own: Vec<_> = options.filter(|it| Setting::of(it).is_none()).collect();
         let is_known = |setting| takes::<T>(setting) || T::IGNORED.contains(&setting.key);
         // A contradicted setting is replaced, or is an error that names both settings.
         let is_contradicted = |setting| {
@@ -176,7 +170,7 @@ impl<T: Takes + Args> Given<T> {
             .map(|setting| (setting.key, "the command has no such option"))
             .collect();
         let foreign = Foreign {
-            command_line: &own_options(&command),
+            command_line: &own,
             useless: &useless,
         };
         let (study, note) = scenario::read(self.entries.clone(), file, foreign)?;
@@ -332,7 +326,7 @@ pub(crate) fn endpoint(backend: &BackendChoice) -> Result<Option<Endpoint>, Sett
     })
 }
 
-/// The same of a scenario.
+/// The controller at the end of a line, if the scenario names one.
 pub(crate) fn endpoint_of(scenario: &Resolved) -> Result<Option<Endpoint>, String> {
     endpoint(&scenario.backend()).map_err(|error| scenario.place(&error))
 }
@@ -371,7 +365,7 @@ fn format(text: &str) -> Result<Format, String> {
 /// The option of the format of a list or a summary.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct JsonArgs {
-    /// How it is written: table or json [default: table]
+    /// How the output is written: table or json [default: table]
     #[arg(long = "format", value_name = "FORMAT", value_parser = ["table", "json"], ignore_case = true, hide_possible_values = true)]
     format: Option<String>,
 }

@@ -32,7 +32,11 @@ pub(crate) fn exit_interrupted() -> u8 {
 }
 
 /// The first of the signals interrupts the experiments, the second one ends the process.
-pub(crate) fn handle() -> io::Result<()> {
+pub(crate) fn handle() -> Result<(), String> {
+    register().map_err(|error| format!("cannot handle signals: {error}"))
+}
+
+fn register() -> io::Result<()> {
     for &signal in SIGNALS {
         // The handlers are registered in this order, so that the first signal does not end the
         // process.

@@ -7,7 +7,6 @@
 
 use std::env;
 use std::fmt::Write as _;
-use std::fs;
 use std::io::Write;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -40,11 +39,6 @@ impl Slurm<'_> {
     /// Writes the scripts; the last line of the output submits them.
     pub(crate) fn write(&self, output: &mut dyn Write) -> Result<(), Failure> {
         let job = Job::new(self)?;
-        let made = fs::create_dir_all(&job.folder);
-        made.map_err(|error| {
-            let folder = job.folder.display();
-            format!("{folder}: cannot make the folder: {error}")
-        })?;
         let [array, merge] = ["array", "merge"].map(|name| {
             let path = job.folder.join(format!("slurm-{name}.sh"));
             Output::open(&path, Product::Script, self.replace)

@@ -1,10 +1,10 @@
 //! Studies: the points of [settings with several values](scenario::Study), run, and perhaps kept in
 //! a folder as soon as each has ended, so that a study continues after an interruption.
 //!
-//! `run_here` keeps no files. [`run_points`] runs the points whose files are not in the folder yet.
-//! The results of a point depend only on its experiment, so they are the same with any number of
-//! threads, with or without interruptions, and with or without [shards](Shard). Machines that share
-//! a folder each run a shard; then [`gather`] finds all files there.
+//! [`run_points`] runs the points whose files are not in the folder yet. The results of a point
+//! depend only on its experiment, so they are the same with any number of threads, with or without
+//! interruptions, and with or without [shards](Shard). Machines that share a folder each run a
+//! shard; then a command that runs nothing finds all files there.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -12,17 +12,17 @@ use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::time::Duration;
 use std::{fs, io};
 
 use crate::failure::{self, Failure, Incomplete};
 use crate::file;
 use crate::progress::Bar;
-use crate::report::Timing;
-use crate::slurm::Slurm;
 use crate::tables::TimeChoice;
 use meshalloc_sim::backend::{Backends, InProcessBackends};
 use meshalloc_sim::experiment::{self, Experiment, ExperimentError, Progress, StrategyResult};
 use meshalloc_sim::scenario::{self, Scenario, SettingError, StudyPoint, label_text};
+use meshalloc_sim::statistics::Delays;
 use meshalloc_sim::wording::{are, counted};
 use meshalloc_sim::workload::{SharedLogs, TimeUnit};
 
@@ -31,9 +31,11 @@ mod frame;
 pub(crate) mod keep;
 pub(crate) mod products;
 mod shard;
+pub(crate) mod single;
 mod store;
 mod tables;
 
+pub(crate) use frame::Frame;
 pub(crate) use keep::KeepArgs;
 use products::short;
 pub use shard::Shard;
@@ -69,12 +71,22 @@ pub(crate) struct Measured {
     pub(crate) controller: Option<String>,
 }
 
+/// The wall-clock time of a strategy's runs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Timing {
+    /// The total time.
+    pub(crate) elapsed: Duration,
+    /// The time of each command, if commands went over a line.
+    pub(crate) round_trips: Option<Delays>,
+}
+
 impl Study {
     /// The study of these settings; `fill` adds the settings that depend on the machine. Each log
     /// is read once for the same options and machine.
     pub(crate) fn new(
         given: scenario::Study,
         fill: &dyn Fn(&mut Scenario) -> Result<(), SettingError>,
+        time_unit: Option<TimeChoice>,
     ) -> Result<Self, String> {
         let cases = given.points(None, fill)?;
         let logs = SharedLogs::default();
@@ -84,20 +96,16 @@ impl Study {
             Ok(Point { label, experiment })
         };
         let points = cases.iter().map(point).collect::<Result<_, String>>()?;
-        Ok(Study {
+        let study = Study {
             given,
             cases,
             points,
-            time_unit: None,
-        })
-    }
-
-    /// The same with times in this unit.
-    pub(crate) fn in_time_unit(self, time_unit: Option<TimeChoice>) -> Result<Self, String> {
-        if time_unit.is_some() && self.unit() == TimeUnit::Cycle {
+            time_unit,
+        };
+        if time_unit.is_some() && study.unit() == TimeUnit::Cycle {
             return Err("--time-unit: jobs send messages, so times are in cycles".to_owned());
         }
-        Ok(Study { time_unit, ..self })
+        Ok(study)
     }
 
     /// The files that its points read, with the options that name them, each once.
@@ -120,9 +128,10 @@ impl Study {
         let Some(folder) = &keep.save else {
             // The last values take longest as a rule, such as the highest loads.
             let reversed: Vec<_> = self.points.iter().rev().map(|it| &it.experiment).collect();
-            let ran = run_here(&reversed, threads, backends, bar);
+            let go_on = |_, _: &[StrategyResult]| ControlFlow::Continue(());
+            let ran = experiment::run_all(&reversed, threads, backends, bar, &go_on);
             bar.clear();
-            let (mut results, incomplete) = ran?;
+            let (mut results, incomplete) = failure::complete(ran)?;
             results.reverse();
             return Ok(Some(Measured {
                 results,
@@ -130,26 +139,12 @@ impl Study {
                 ..Measured::default()
             }));
         };
-        if let Some(tasks) = keep.part.slurm {
-            let script = Slurm {
-                tasks,
-                cpus: threads,
-                options: &keep.part.sbatch,
-                folder,
-                points: Some(self.points.len()),
-                replace: keep.replace,
-            };
-            script.write(output)?;
+        let points = Some(self.points.len());
+        if let Some(scripts) = keep.part.slurm(folder, threads, points, keep.replace) {
+            scripts.write(output)?;
             return Ok(None);
         }
-        let finished = keep.part.carry_out(&self.points, folder, threads, bar);
-        let finished = finished.map_err(|error| {
-            if error.is_interrupted() {
-                failure::goes_on(folder)
-            } else {
-                error.to_string().into()
-            }
-        })?;
+        let finished = keep.part.carry_out(&self.points, folder, threads, bar)?;
         let said = keep.part.summary(&finished);
         if !keep.part.is_whole() {
             writeln!(output, "{said}")?;
@@ -188,6 +183,8 @@ pub struct StudyOptions {
     pub threads: Option<NonZero<usize>>,
     /// The points that are run; `None`: all of them.
     pub shard: Option<Shard>,
+    /// Whether nothing is run, so that the file of each point must be there whole.
+    pub merge: bool,
 }
 
 /// Why a study ended early.
@@ -236,23 +233,6 @@ impl StudyError {
     }
 }
 
-/// Runs experiments without files; their results, and why they may not be of all replications.
-pub(crate) fn run_here<B: Backends>(
-    experiments: &[&Experiment],
-    threads: Option<NonZero<usize>>,
-    backends: &(dyn Fn() -> B + Sync),
-    progress: &dyn Progress,
-) -> Result<(Vec<Vec<StrategyResult>>, Option<Incomplete>), Failure> {
-    let go_on = |_, _: &[StrategyResult]| ControlFlow::Continue(());
-    failure::complete(experiment::run_all(
-        experiments,
-        threads,
-        backends,
-        progress,
-        &go_on,
-    ))
-}
-
 /// Runs the points whose files are not in `folder` yet, in this process and over several threads,
 /// and writes the file of each as soon as it has ended; these stay after an error. Returns the
 /// points that the options choose, in the order of `points`. `damaged` receives the files that had
@@ -264,7 +244,11 @@ pub fn run_points(
     progress: &dyn Progress,
     damaged: &mut dyn FnMut(&Path),
 ) -> Result<Vec<Finished>, StudyError> {
-    let StudyOptions { threads, shard } = options;
+    let StudyOptions {
+        threads,
+        shard,
+        merge,
+    } = options;
     let store = Store::new(points, folder);
     file::remove_abandoned(folder);
     let chosen: Vec<usize> = match shard {
@@ -274,6 +258,14 @@ pub fn run_points(
     let mut known = read(&store, &chosen, damaged)?;
     let is_open = |&&point: &&usize| known[point].is_none();
     let open: Vec<usize> = chosen.iter().filter(is_open).copied().collect();
+    if let (true, Some(&first)) = (merge, open.first()) {
+        return Err(StudyError::Missing {
+            folder: folder.to_owned(),
+            count: open.len(),
+            of: points.len(),
+            first: label_text(&points[first].label),
+        });
+    }
     let experiments: Vec<&Experiment> = open.iter().map(|&i| &points[i].experiment).collect();
 
     let unwritten = OnceLock::new();
@@ -301,31 +293,6 @@ pub fn run_points(
     let finished = chosen.iter().map(|&point| Finished {
         results: known[point].take().expect("every point has been run"),
         resumed: open.binary_search(&point).is_err(),
-    });
-    Ok(finished.collect())
-}
-
-/// The results of all points from their files in `folder`, each of which must be there whole.
-pub fn gather(
-    points: &[Point],
-    folder: &Path,
-    damaged: &mut dyn FnMut(&Path),
-) -> Result<Vec<Finished>, StudyError> {
-    let store = Store::new(points, folder);
-    let all: Vec<usize> = (0..points.len()).collect();
-    let known = read(&store, &all, damaged)?;
-    let mut missing = all.iter().filter(|&&point| known[point].is_none());
-    if let Some(&first) = missing.next() {
-        return Err(StudyError::Missing {
-            folder: folder.to_owned(),
-            count: 1 + missing.count(),
-            of: points.len(),
-            first: label_text(&points[first].label),
-        });
-    }
-    let finished = known.into_iter().flatten().map(|results| Finished {
-        results,
-        resumed: true,
     });
     Ok(finished.collect())
 }

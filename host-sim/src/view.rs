@@ -6,8 +6,8 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use clap::Args;
 use clap::builder::ValueHint;
-use clap::{Arg, Args};
 use maud::{Markup, PreEscaped, html};
 
 use crate::failure::Failure;
@@ -18,7 +18,7 @@ use crate::line::LineBackends;
 use crate::outputs;
 use crate::progress::Bar;
 use crate::report;
-use crate::settings::{self, FileArgs, Given, Takes, only};
+use crate::settings::{self, FileArgs, Given, Takes};
 use meshalloc_sim::backend::{Backends, InProcessBackends};
 use meshalloc_sim::experiment::Experiment;
 use meshalloc_sim::history::{self, History};
@@ -68,10 +68,6 @@ impl Takes for ViewArgs {
         "max-replications",
         "slowdown-threshold",
     ];
-
-    fn take(arg: Arg) -> Option<Arg> {
-        only(Self::IGNORED, arg.clone()).is_none().then_some(arg)
-    }
 }
 
 pub(crate) fn view(args: &ViewArgs, output: &mut dyn Write) -> Result<(), Failure> {
@@ -97,7 +93,7 @@ pub(crate) fn recorded(
     let backends: &mut dyn Backends = match settings::endpoint_of(scenario)? {
         None => &mut in_process,
         Some(endpoint) => {
-            line = LineBackends::open(&endpoint).map_err(|error| error.to_string())?;
+            line = LineBackends::open(&endpoint)?;
             &mut line
         }
     };

@@ -5,7 +5,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-use clap::{Arg, Args};
+use clap::Args;
 use meshalloc::{Configuration, JobId, Ticks};
 use ratatui::DefaultTerminal;
 use ratatui::buffer::Buffer;
@@ -14,11 +14,10 @@ use ratatui::layout::Rect;
 
 use crate::device::{Connection, PlaceArgs};
 use crate::failure::{self, Failure};
-use crate::map::{Map, Snapshot, terminal};
+use crate::map::{Map, terminal};
 use crate::printable::coloured;
-use crate::progress::Bar;
-use crate::settings::{FileArgs, Given, Takes, only};
-use crate::signals::is_interrupted;
+use crate::settings::{FileArgs, Given, Takes};
+use crate::signals::{self, is_interrupted};
 use crate::view::{self, ViewArgs};
 use frame::{Frame, Look, Queued, too_small};
 use meshalloc_sim::backend::BackendError;
@@ -72,10 +71,6 @@ pub(crate) struct WatchArgs {
 
 impl Takes for WatchArgs {
     const IGNORED: &'static [&'static str] = ViewArgs::IGNORED;
-
-    fn take(arg: Arg) -> Option<Arg> {
-        only(Self::IGNORED, arg.clone()).is_none().then_some(arg)
-    }
 }
 
 pub(crate) fn watch(args: &WatchArgs, output: &mut dyn Write) -> Result<(), Failure> {
@@ -95,7 +90,7 @@ pub(crate) fn watch(args: &WatchArgs, output: &mut dyn Write) -> Result<(), Fail
             )
             .into());
         }
-        let _interrupts = Bar::interruptible()?;
+        signals::handle()?;
         let mut board = Board(Connection::open(&args.place)?);
         return show(&mut board, args.once, look, output);
     }
@@ -303,9 +298,9 @@ fn see(source: &mut dyn Source) -> Result<Option<Seen>, Failure> {
     let Some((mut situation, at)) = source.situation()? else {
         return Ok(None);
     };
-    let snapshot = Snapshot::of_situation(&situation);
+    let map = Map::of_situation(&situation);
     situation.waiting.truncate(QUEUE_MAX);
-    let reasons = situation.reasons().map_err(|error| error.to_string())?;
+    let reasons = situation.reasons()?;
     let queue = situation.waiting.iter().zip(reasons);
     let queue = queue.map(|(waiting, reason)| Queued {
         job: waiting.job.0,
@@ -322,12 +317,7 @@ fn see(source: &mut dyn Source) -> Result<Option<Seen>, Failure> {
     let scheduler = names::scheduler_text(scheduler, unit);
     Ok(Some(Seen {
         head: format!("{machine}, {strategy}, {scheduler}"),
-        map: Map {
-            strategy,
-            at,
-            unit,
-            snapshot,
-        },
+        map: Map { at, unit, ..map },
         queue,
     }))
 }

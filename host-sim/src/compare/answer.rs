@@ -164,10 +164,6 @@ impl<'a> Answer<'a> {
         Some(Pair { shorter, longer })
     }
 
-    fn scheduler(&self, waiting: &Waiting<'_>) -> String {
-        names::scheduler_text(waiting.result.scheduler, TimeUnit::Second)
-    }
-
     fn name(&self, waiting: &Waiting<'_>) -> String {
         if self.is_of_strategies() {
             waiting.result.strategy.to_string()
@@ -191,7 +187,7 @@ impl<'a> Answer<'a> {
             None => "Here".to_owned(),
         };
         let under = if self.is_of_strategies() {
-            self.scheduler(shorter)
+            names::scheduler_text(shorter.result.scheduler, TimeUnit::Second)
         } else {
             shorter.result.strategy.to_string()
         };
@@ -276,7 +272,7 @@ impl<'a> Answer<'a> {
     fn command<O: Takes>(&self, name: &str, over: &[(&str, String)]) -> String {
         let program = env::args().next().unwrap_or_default();
         let mut words = vec![program, name.to_owned()];
-        if let Some(path) = self.args.study.file() {
+        if let Some(path) = self.args.file.path() {
             words.extend(["--scenario".to_owned(), path.to_string_lossy().into_owned()]);
         }
         words.extend(self.args.settings.words::<O>(over));

@@ -4,10 +4,9 @@ use meshalloc::{Answer, Configuration, Error, JobId, NodeId, Query, Refusal, Req
 use meshalloc_firmware::protocol::Origin;
 use serde_json::json;
 
-use super::{Device, refused};
+use super::{Device, refused, unexpected};
 use crate::failure::Failure;
 use crate::map::{Map, Snapshot, terminal};
-use crate::printable::coloured;
 use meshalloc_sim::names;
 use meshalloc_sim::situation::{Departures, Earliest, Room};
 use meshalloc_sim::wording::{are, counted};
@@ -15,8 +14,9 @@ use meshalloc_sim::workload::TimeUnit;
 
 impl Device<'_> {
     pub(super) fn info(&mut self) -> Result<(), Failure> {
-        let Answer::Statistics(statistics) = self.ask(&Query::Statistics)? else {
-            return Err("another kind of answer".to_owned().into());
+        let statistics = match self.ask(&Query::Statistics)? {
+            Answer::Statistics(statistics) => statistics,
+            other => return Err(unexpected(&other)),
         };
         let greeting = self.line.client.greeting();
         let origin = match greeting.origin {
@@ -139,15 +139,10 @@ impl Device<'_> {
             return self.jobs();
         }
         let situation = self.line.situation()?;
-        let map = Map {
-            strategy: situation.configuration.strategy,
-            at: None,
-            unit: TimeUnit::default(),
-            snapshot: Snapshot::of_situation(&situation),
-        };
-        let mut drawn = Vec::new();
-        terminal::draw(&[map], terminal::Look::of_stdout(), &mut drawn)?;
-        Ok(self.output.write_all(&coloured(drawn))?)
+        Ok(terminal::print(
+            &[Map::of_situation(&situation)],
+            self.output,
+        )?)
     }
 
     pub(super) fn faults(&mut self) -> Result<(), Failure> {
@@ -185,18 +180,16 @@ impl Device<'_> {
         }
         let mut rows = Vec::new();
         for waiting in situation.waiting.iter().filter(|it| is_asked(it.job)) {
-            let built = |error: meshalloc::ConfigureError| Failure::from(error.to_string());
-            let Some(reason) = situation.why(waiting.job).map_err(built)? else {
+            let Some(reason) = situation.why(waiting.job)? else {
                 continue;
             };
-            let departures = situation.departures(&waiting.request).map_err(built)?;
-            let earliest = situation.earliest(&waiting.request).map_err(built)?;
+            let departures = situation.departures(&waiting.request)?;
+            let earliest = situation.earliest(&waiting.request)?;
             let job = waiting.job.0;
             let mut text = format!("job {job} ({}): {reason}", waiting.request);
             match &departures {
                 Departures::Jobs { jobs } if !jobs.is_empty() => {
-                    let named: Vec<_> = jobs.iter().map(u32::to_string).collect();
-                    text += &format!("\n  it fits when {} has ended", among(&named));
+                    text += &format!("\n  it fits when {} has ended", among(jobs));
                 }
                 Departures::MoreThan { size } => {
                     text += &format!("\n  more than {} have to end", counted(*size, "job"));
@@ -235,12 +228,11 @@ impl Device<'_> {
 
     pub(super) fn fits(&mut self, shape: &[String]) -> Result<(), Failure> {
         let situation = self.line.situation()?;
-        let built = |error: meshalloc::ConfigureError| Failure::from(error.to_string());
         if shape.is_empty() {
             let mut without_room = 0;
             for shape in situation.legal_shapes() {
                 let request = Request::new(shape);
-                let room = situation.room(&request).map_err(built)?;
+                let room = situation.room(&request)?;
                 if room.times > 0 || self.json {
                     let asked = request.to_string();
                     let text = format!("{asked:<12} {}", room_text(&request, room));
@@ -258,9 +250,9 @@ impl Device<'_> {
             }
         } else {
             let request = self.request(shape)?;
-            let departures = situation.departures(&request).map_err(built)?;
-            let refusal = situation.attempt(&request).map_err(built)?.err();
-            let room = situation.room(&request).map_err(built)?;
+            let departures = situation.departures(&request)?;
+            let refusal = situation.attempt(&request)?.err();
+            let room = situation.room(&request)?;
             let asked = request.to_string();
             let mut text = match refusal {
                 None => format!("{asked} fits now: {}", room_text(&request, room)),
@@ -268,8 +260,7 @@ impl Device<'_> {
             };
             match &departures {
                 Departures::Jobs { jobs } if !jobs.is_empty() => {
-                    let named: Vec<_> = jobs.iter().map(u32::to_string).collect();
-                    text += &format!("; it does when {} has ended", among(&named));
+                    text += &format!("; it does when {} has ended", among(jobs));
                 }
                 Departures::Never if refusal == Some(Refusal::NeverFits) => {}
                 Departures::Never => text += "; nor does it when all jobs have ended",
@@ -332,8 +323,9 @@ fn room_text(request: &Request, room: Room) -> String {
 }
 
 /// `job 3`, or `each of the jobs 3, 5 and 9`.
-fn among(jobs: &[String]) -> String {
-    match jobs {
+fn among(jobs: &[u32]) -> String {
+    let named: Vec<_> = jobs.iter().map(u32::to_string).collect();
+    match &named[..] {
         [one] => format!("job {one}"),
         [first @ .., last] => format!("each of the jobs {} and {last}", first.join(", ")),
         [] => "no job".to_owned(),

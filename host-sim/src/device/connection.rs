@@ -4,12 +4,11 @@ use std::sync::LazyLock;
 
 use clap::Args;
 use meshalloc::{Configuration, Description, Query};
-use meshalloc_firmware::client::{Client, ClientError, Endpoint, Line, Options, serial_ports};
+use meshalloc_firmware::client::{Client, Endpoint, Line, serial_ports};
 use meshalloc_firmware::protocol::Greeting;
 
-use crate::failure::{self, Failure};
-use crate::line::hint;
-use crate::signals::is_interrupted;
+use crate::failure::Failure;
+use crate::line::{connect, lost};
 use meshalloc_sim::backend::BackendError;
 use meshalloc_sim::situation::Situation;
 
@@ -41,16 +40,7 @@ pub(crate) struct Connection {
 impl Connection {
     pub(crate) fn open(place: &PlaceArgs) -> Result<Self, Failure> {
         let endpoint = place.endpoint()?;
-        let line = endpoint
-            .open()
-            .map_err(|reason| format!("{endpoint}: {reason}"))?;
-        let options = Options {
-            baud: endpoint.baud(),
-            interrupted: Some(is_interrupted),
-            ..Options::default()
-        };
-        let client = Client::connect(line, options);
-        let client = client.map_err(|error| lost(&endpoint, &error))?;
+        let client = connect(&endpoint)?;
         Ok(Connection {
             configuration: client.greeting().configuration,
             description: described(client.greeting())?,
@@ -67,13 +57,8 @@ impl Connection {
             description,
         } = self;
         let ask = &mut |query: &Query| {
-            client.query(query).map_err(|error| match error {
-                ClientError::Interrupted => BackendError::Interrupted,
-                error => BackendError::Line {
-                    endpoint: endpoint.to_string(),
-                    reason: format!("{error}{}", hint(&error)),
-                },
-            })
+            let answer = client.query(query);
+            answer.map_err(|error| lost(endpoint, &error))
         };
         Situation::read(ask, *configuration, *description)
     }
@@ -110,14 +95,6 @@ impl PlaceArgs {
             };
             format!("{option} {place}: {expected}")
         })
-    }
-}
-
-/// The error about a line that is lost, or about an interruption.
-pub(super) fn lost(endpoint: &Endpoint, error: &ClientError) -> Failure {
-    match error {
-        ClientError::Interrupted => Failure::Incomplete(failure::interrupted()),
-        error => format!("{endpoint}: {error}{}", hint(error)).into(),
     }
 }
 

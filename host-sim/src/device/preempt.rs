@@ -8,7 +8,7 @@ use meshalloc::{Answer, Change, Error, JobId, JobState, Query, Refusal, VICTIMS_
 use serde_json::{Value, json};
 
 use super::answers::readable;
-use super::{Device, FOLLOW_EVERY, refused};
+use super::{Device, FOLLOW_EVERY, refused, unexpected};
 use crate::failure::{self, Failure};
 use crate::signals::is_interrupted;
 use meshalloc_sim::situation::{Preemption, Situation, Victim, Waiting};
@@ -90,8 +90,7 @@ impl Device<'_> {
         })?;
         // A controller does not tell its clock, which counts milliseconds.
         let now = situation.latest() + began.elapsed().as_millis() as u64;
-        let found = situation.victims(&waiting, now);
-        match found.map_err(|error| error.to_string())? {
+        match situation.victims(&waiting, now)? {
             Preemption::Of { victims, is_least } => Ok(Choice { victims, is_least }),
             Preemption::TooMany => Err(format!(
                 "more than {} would have to make room for job {job}",
@@ -157,7 +156,7 @@ impl Device<'_> {
         loop {
             let state = match self.query(&Query::Job { job })? {
                 Ok(Answer::Job(report)) => report.state,
-                Ok(_) => return Err("another kind of answer".to_owned().into()),
+                Ok(other) => return Err(unexpected(&other)),
                 Err(_) => return Ok(false),
             };
             if !matches!(state, JobState::Waiting { .. }) {

@@ -5,22 +5,21 @@ use std::io::Write;
 use super::{Map, Plot, svg, terminal};
 use crate::failure::Failure;
 use crate::file::Output;
-use crate::printable::coloured;
-
-/// The error about a picture of links if no job sends messages.
-pub(crate) const NO_LINKS: &str =
-    "--draw links requires jobs that send messages (expected --pattern)";
 
 /// Where a picture of a run goes: into a file, and on the terminal.
 #[derive(Debug)]
-pub(crate) struct Show {
-    pub(crate) file: Option<Output>,
+pub(crate) struct Show<'f> {
+    pub(crate) file: Option<&'f Output>,
     pub(crate) on_terminal: bool,
 }
 
-impl Show {
+impl<'f> Show<'f> {
     /// An error where the picture would be seen nowhere.
-    pub(crate) fn of(file: Option<Output>, plot: Plot, on_terminal: bool) -> Result<Self, String> {
+    pub(crate) fn of(
+        file: Option<&'f Output>,
+        plot: Plot,
+        on_terminal: bool,
+    ) -> Result<Self, String> {
         let is_seen = on_terminal && matches!(plot, Plot::Map(_));
         if file.is_none() && !is_seen {
             return Err(format!("--draw {plot} requires --output FILE.svg"));
@@ -35,14 +34,12 @@ impl Show {
         subtitle: &str,
         output: &mut dyn Write,
     ) -> Result<(), Failure> {
-        if let Some(file) = &self.file {
+        if let Some(file) = self.file {
             file.write(&svg::svg(maps, subtitle)?)?;
         }
         if self.on_terminal {
             writeln!(output)?;
-            let mut drawn = Vec::new();
-            terminal::draw(maps, terminal::Look::of_stdout(), &mut drawn)?;
-            output.write_all(&coloured(drawn))?;
+            terminal::print(maps, output)?;
         }
         self.line("map", output)
     }
@@ -54,14 +51,14 @@ impl Show {
         svg: Result<String, String>,
         output: &mut dyn Write,
     ) -> Result<(), Failure> {
-        if let Some(file) = &self.file {
+        if let Some(file) = self.file {
             file.write(svg?)?;
         }
         self.line(kind, output)
     }
 
     fn line(&self, kind: &str, output: &mut dyn Write) -> Result<(), Failure> {
-        if let (Some(file), true) = (&self.file, self.on_terminal) {
+        if let (Some(file), true) = (self.file, self.on_terminal) {
             writeln!(output, "{}", file.line(kind))?;
         }
         Ok(())

@@ -139,11 +139,6 @@ impl Snapshot {
         self.free_nodes().iter().filter(|&&free| free).count()
     }
 
-    /// Processors held or faulty, as a part of all.
-    pub fn busy_fraction(&self) -> f64 {
-        1.0 - self.free() as f64 / f64::from(self.plan.machine.nodes())
-    }
-
     /// The free block with the most processors: [`largest::largest_free`].
     pub fn largest_free(&self) -> Option<Block> {
         largest::largest_free(self.plan.machine, &self.free_nodes())

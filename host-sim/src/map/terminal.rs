@@ -15,6 +15,7 @@ use ratatui::style::Color;
 use super::Map;
 use super::colouring::{self, PALETTE};
 use super::snapshot::{Owner, Owners, Snapshot};
+use crate::printable::coloured;
 use crate::tables;
 use measure::{MapLine, Measure};
 
@@ -27,17 +28,6 @@ pub struct Look {
     pub columns: usize,
     /// Colours, or letters.
     pub colours: bool,
-}
-
-impl Look {
-    /// The look that standard output can show. It has no colours if it is not a terminal or
-    /// `NO_COLOR` is set.
-    pub fn of_stdout() -> Self {
-        Look {
-            columns: tables::width(),
-            colours: console::colors_enabled(),
-        }
-    }
 }
 
 /// Entries of a terminal's table of 256 colours.
@@ -88,6 +78,19 @@ pub fn fitted(
 /// Characters right of a map, for its frame, and between two maps.
 const RIGHT: usize = 1;
 const BETWEEN: usize = 2;
+
+/// Prints the maps as standard output can show them: without colours if standard output is no
+/// terminal, or if `NO_COLOR` is set.
+pub(crate) fn print(maps: &[Map], output: &mut dyn Write) -> io::Result<()> {
+    let look = Look {
+        columns: tables::width(),
+        colours: console::colors_enabled(),
+    };
+    let mut drawn = Vec::new();
+    draw(maps, look, &mut drawn)?;
+    output.write_all(&coloured(drawn))
+}
+
 /// Draws the maps beside each other where there is room: two always if they can be small enough.
 pub fn draw(maps: &[Map], look: Look, output: &mut dyn Write) -> io::Result<()> {
     let Some(plan) = maps.first().map(|map| map.snapshot.plan) else {

@@ -26,18 +26,15 @@ pub(super) struct Head {
 }
 
 impl Head {
-    pub(super) fn new(title: &str, subtitle: &str, left: i32, width: i32) -> Self {
+    /// A head of this width, whose lines begin at `left`; those below the title have this size.
+    pub(super) fn new(title: &str, subtitle: &str, left: i32, width: i32, size: i32) -> Self {
         Head {
             title: title.to_owned(),
             subtitle: subtitle.to_owned(),
             left,
             width,
-            size: 15,
+            size,
         }
-    }
-
-    pub(super) fn larger(self) -> Self {
-        Head { size: 17, ..self }
     }
 
     /// The lines below the title, none wider than the picture.

@@ -6,7 +6,7 @@ use plotters::style::text_anchor::HPos;
 use std::collections::BTreeSet;
 
 use super::{Head, at, label};
-use crate::svg::{Area, Drawn, PIXEL, Svg};
+use crate::svg::{Area, PIXEL, Svg};
 use meshalloc_sim::history::{History, Means};
 use meshalloc_sim::wording::Number;
 
@@ -39,19 +39,21 @@ const RESTARTED: RGBColor = RGBColor(0, 158, 115);
 /// for all strategies. Processors that are down hang from 100 %, and marks stand where failures
 /// interrupt jobs and where these start again.
 pub fn timeline(histories: &[History], subtitle: &str) -> Result<String, String> {
-    let end = end_of(histories);
+    let ends = histories.iter().map(|history| history.end);
+    let end = ends.max().unwrap_or(0).max(1);
     let means = histories.iter().map(|history| history.means(end, POINTS));
     let means: Vec<Vec<Means>> = means.collect();
     let waiting = means.iter().flatten().map(|means| means.waiting);
     let most_waiting = waiting.fold(1.0, f64::max);
     let title = "Processors and queue over time";
-    let head = Head::new(title, subtitle, LEFT, WIDTH);
+    let head = Head::new(title, subtitle, LEFT, WIDTH, 15);
     let fails = histories.iter().any(|history| history.failures.is_some());
     let mut jobs = histories.iter().flat_map(|history| &history.jobs);
     let interrupts = fails || jobs.any(|job| job.stretches.len() > 1);
     let parts_height = TIMELINE_HEIGHT * histories.len() as i32;
     let height = head.height() + LEGEND_HEIGHT + parts_height + BELOW;
-    svg(height, |root| {
+    let units = ((WIDTH * PIXEL) as u32, (height * PIXEL) as u32);
+    let svg = Svg::of(units, |root| {
         let below = head.draw(root)?;
         let (legend, below) = below.split_vertically(LEGEND_HEIGHT * PIXEL);
         let (below, _) = below.split_vertically(parts_height * PIXEL);
@@ -135,17 +137,8 @@ pub fn timeline(histories: &[History], subtitle: &str) -> Result<String, String>
             }
         }
         Ok(())
-    })
-}
-
-fn end_of(histories: &[History]) -> u64 {
-    let ends = histories.iter().map(|history| history.end);
-    ends.max().unwrap_or(0).max(1)
-}
-
-fn svg(height: i32, draw: impl FnOnce(&Area<'_>) -> Drawn) -> Result<String, String> {
-    let units = ((WIDTH * PIXEL) as u32, (height * PIXEL) as u32);
-    Svg::of(units, draw).map(|svg| svg.to_string())
+    });
+    svg.map(|svg| svg.to_string())
 }
 
 struct Axes<'t> {

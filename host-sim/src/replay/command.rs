@@ -12,12 +12,11 @@ use super::{Interruptible, ReplayError, Waiting, check, replay};
 use crate::failure::{self, Failure};
 use crate::file::{self, Output, Product, ReplaceArgs};
 use crate::line::LineBackends;
-use crate::map::{Map, Show, Snapshot};
+use crate::map::{Map, Show};
 use crate::outputs;
-use crate::progress::Bar;
 use crate::settings::{self, Given, Takes, of_one_controller};
+use crate::signals;
 use meshalloc_sim::backend::{Backends, InProcessBackends};
-use meshalloc_sim::experiment::Progress as _;
 use meshalloc_sim::names;
 use meshalloc_sim::situation::Situation;
 use meshalloc_sim::workload::TimeUnit;
@@ -70,7 +69,7 @@ pub(crate) struct ReplayArgs {
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Map")]
     output: Option<PathBuf>,
 
-    /// The same on the terminal
+    /// Also draw this map on the terminal
     #[arg(long, value_name = "map", value_parser = ["map"], help_heading = "Map")]
     draw: Option<String>,
 
@@ -127,7 +126,7 @@ pub(crate) fn carry_out(
     }
     let is_drawn = file.is_some() || args.draw.is_some();
     let show = Show {
-        file,
+        file: file.as_ref(),
         on_terminal: for_people,
     };
     let (name, mut input) = open(&args.operations, machine)?;
@@ -138,14 +137,13 @@ pub(crate) fn carry_out(
         scheduler: names::scheduler_in(controlled.scheduler, TimeUnit::Cycle),
     };
     let mut line = None;
-    let mut interrupts = None;
     let mut in_process = InProcessBackends::default();
     let backends: &mut dyn Backends = match &settings::endpoint(&controlled.backend)? {
         None => &mut in_process,
         Some(endpoint) => {
-            let opened = LineBackends::open(endpoint).map_err(|error| error.to_string())?;
+            let opened = LineBackends::open(endpoint)?;
             // From now on there is something to be put in order at the end.
-            interrupts = Some(Bar::interruptible()?);
+            signals::handle()?;
             if args.operations == Path::new("-") {
                 input = Box::new(Interruptible::standard_input());
             }
@@ -154,7 +152,7 @@ pub(crate) fn carry_out(
     };
     let mut input = Some(input);
     let mut outcome = None;
-    let mut snapshot = None;
+    let mut map = None;
     let mut sink = io::sink();
     let ready = backends.with(configuration, description, &mut |backend| {
         let Some(input) = input.take() else { return };
@@ -163,13 +161,14 @@ pub(crate) fn carry_out(
         if is_drawn {
             let ask = &mut |query: &Query| backend.query(query);
             let situation = Situation::read(ask, configuration, description);
-            snapshot = Some(situation.map(|situation| Snapshot::of_situation(&situation)));
+            map = Some(situation.map(|situation| Map::of_situation(&situation)));
         }
     });
     ready?;
-    let is_interrupted = interrupts.is_some_and(|bar| bar.is_interrupted());
     match outcome {
-        Some(Err(_)) if is_interrupted => return Err(Failure::Incomplete(failure::interrupted())),
+        Some(Err(_)) if signals::is_interrupted() => {
+            return Err(Failure::Incomplete(failure::interrupted()));
+        }
         Some(Err(ReplayError::Write(error))) => return Err(error.into()),
         Some(Err(ReplayError::Backend(error))) => return Err(error.into()),
         Some(Err(error)) => return Err(error.to_string().into()),
@@ -180,18 +179,11 @@ pub(crate) fn carry_out(
         _ => {}
     }
     output.flush()?;
-    let Some(snapshot) = snapshot else {
+    let Some(map) = map else {
         return Ok(());
     };
-    let shown = snapshot.map_err(Failure::from).and_then(|snapshot| {
-        let map = Map {
-            strategy,
-            at: None,
-            unit: TimeUnit::default(),
-            snapshot,
-        };
-        show.maps(&[map], &format!("at the end of {name}"), output)
-    });
+    let shown = map.map_err(Failure::from);
+    let shown = shown.and_then(|map| show.maps(&[map], &format!("at the end of {name}"), output));
     shown.map_err(|failure| failure.after_results(&"--draw map"))
 }
 

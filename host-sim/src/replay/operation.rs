@@ -71,7 +71,7 @@ pub(crate) enum Line {
     },
     /// These processors work again.
     Repair {
-        /// The same.
+        /// A coordinate for each dimension, as for `fault`.
         #[cfg_attr(feature = "reference", schemars(with = "Vec<SpanSchema>"))]
         at: Vec<Value>,
     },

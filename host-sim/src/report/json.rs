@@ -5,8 +5,9 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Report, Timing, jobs_per_second};
+use super::{Report, jobs_per_second};
 use crate::identity::{PROGRAM, VERSION};
+use crate::study::Timing;
 use meshalloc_sim::experiment::StrategyResult;
 use meshalloc_sim::results::StrategySummary;
 use meshalloc_sim::workload::{LineCounts, Log, LogHeader, Mix, MixEntry};
@@ -68,7 +69,7 @@ impl TimedResultJson {
     fn new(report: &Report<'_>, result: &StrategyResult, timing: Option<&Timing>) -> Self {
         let round_trip = timing.and_then(|timing| timing.round_trips.clone());
         TimedResultJson {
-            result: StrategySummary::new(result, report.results, report.metrics),
+            result: StrategySummary::new(result, report.results(), report.metrics),
             elapsed_seconds: timing.map(|timing| timing.elapsed.as_secs_f64()),
             jobs_per_second: timing.and_then(|timing| jobs_per_second(result, timing)),
             round_trip: round_trip.map(|mut trips| RoundTripJson {
@@ -82,18 +83,19 @@ impl TimedResultJson {
 
 impl Report<'_> {
     /// Writes one JSON object.
-    pub fn json(&self, output: &mut dyn Write) -> io::Result<()> {
+    pub(crate) fn json(&self, output: &mut dyn Write) -> io::Result<()> {
         let results = self.timed();
         let results = results.map(|(result, timing)| TimedResultJson::new(self, result, timing));
+        let incomplete = self.measured.incomplete.as_ref();
         let document = RunDocument {
             program: PROGRAM,
             version: VERSION,
-            scenario: self.settings.record(),
-            seed: self.experiment.seed,
-            incomplete: self.incomplete.map(|incomplete| incomplete.reason.clone()),
+            scenario: self.study.cases[0].scenario.settings.record(),
+            seed: self.experiment().seed,
+            incomplete: incomplete.map(|incomplete| incomplete.reason.clone()),
             log: self.workload().log().map(LogJson::new),
             mix: self.workload().mix().map(MixJson::new),
-            controller: self.controller.map(str::to_owned),
+            controller: self.measured.controller.clone(),
             results: results.collect(),
         };
         write_json(&document, output)
@@ -151,14 +153,6 @@ impl LogJson {
             lines: log.lines,
             other_data_behind_gzip: log.has_more,
             offered_load: log.offered_load(),
-        }
-    }
-
-    /// The same of a log that is offered to no machine.
-    pub(crate) fn without_load(self) -> Self {
-        LogJson {
-            offered_load: None,
-            ..self
         }
     }
 }

@@ -415,7 +415,7 @@ impl Opener {
         };
         send(Happening::Opened { connection, outbox })?;
         let mut decoder = Box::new(Decoder::<CLIENT_CONTENT_MAX>::new());
-        // The room for the longest frame. Of a longer frame only the end is kept, which is not a
+        // The room for the longest frame. Only the end of a longer frame is kept, which is not a
         // valid frame.
         let mut frame = Vec::with_capacity(CLIENT_FRAME_MAX);
         let mut bytes = [0; 512];

@@ -1,4 +1,4 @@
-//! The common part of `compare` and `saturation`: a study with default values and a picture.
+//! The steps of `run`, `compare` and `saturation`: a study, from its settings to what is shown.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -6,12 +6,15 @@ use std::path::Path;
 use clap::Args;
 
 use super::frame::Frame;
+use super::single::{Single, SingleArgs};
 use super::{KeepArgs, Measured, Study};
 use crate::completion::{Known, metrics};
 use crate::failure::Failure;
+use crate::file::Output;
 use crate::outputs::OutputArgs;
 use crate::progress::Bar;
-use crate::settings::{FileArgs, Format, FormatArgs, ThreadsArgs};
+use crate::records::JobsFile;
+use crate::settings::{Format, FormatArgs, ThreadsArgs};
 use crate::tables::TimeChoice;
 use meshalloc_sim::backend::InProcessBackends;
 use meshalloc_sim::metrics::Metric;
@@ -22,7 +25,7 @@ use meshalloc_sim::scenario::{self, Scenario, SettingError};
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ShowArgs {
     #[command(flatten)]
-    pub(crate) format: FormatArgs,
+    format: FormatArgs,
 
     /// Only these metrics, separated by commas; `host-sim list metrics` lists them [default: in
     /// tables those that the workload is about, in files all]
@@ -30,7 +33,7 @@ pub(crate) struct ShowArgs {
     pub(crate) metrics: Vec<Metric>,
 
     /// The unit of times in tables and pictures: s, min, h or d; files of numbers have seconds
-    /// [default: s; of a log one in which numbers are short]
+    /// [default: s; for a log the unit in which numbers are short]
     #[arg(
         long,
         value_name = "UNIT",
@@ -61,9 +64,6 @@ impl ShowArgs {
 #[derive(Args, Clone, Debug)]
 pub(crate) struct StudyArgs {
     #[command(flatten)]
-    file: FileArgs,
-
-    #[command(flatten)]
     show: ShowArgs,
 
     #[command(flatten)]
@@ -83,88 +83,113 @@ pub(crate) type Table = fn(&Study, &Measured, &mut dyn Write) -> Result<(), Fail
 pub(crate) struct Preset<'p> {
     /// Adds settings that depend on the machine.
     pub(crate) fill: &'p dyn Fn(&mut Scenario) -> Result<(), SettingError>,
-    /// The metric of its picture, unless --draw names another.
-    pub(crate) draw: Metric,
+    /// The metric of its picture, which tables have, too, unless --draw names another; `None`: the
+    /// metric of the first table.
+    pub(crate) draw: Option<Metric>,
     pub(crate) table: Option<Table>,
     /// Its last lines; with some, the tables fill on a terminal while it runs.
     pub(crate) answer: Option<&'p Lines<'p>>,
+    /// The option of `run`, which alone has outputs of single runs.
+    pub(crate) single: Option<SingleArgs>,
 }
 
 pub(crate) type Lines<'p> = dyn Fn(&Study, &Measured, &mut dyn Write) -> io::Result<()> + 'p;
 
 impl StudyArgs {
-    pub(crate) fn file(&self) -> Option<&Path> {
-        self.file.path()
-    }
-
-    /// Measures the study of these settings, and shows it.
+    /// Measures the study of these settings, perhaps from a scenario file, and shows it.
     pub(crate) fn carry_out(
         &self,
         given: scenario::Study,
+        file: Option<&Path>,
         preset: &Preset<'_>,
         output: &mut dyn Write,
     ) -> Result<(), Failure> {
-        self.keep.check()?;
-        let study = Study::new(given, preset.fill)?.in_time_unit(self.show.time_unit)?;
+        let (show, keep, threads) = (&self.show, &self.keep, self.threads);
+        keep.check()?;
+        let study = Study::new(given, preset.fill, show.time_unit)?;
         let outputs = &self.outputs;
-        let outputs = outputs.open(&study.files(), self.file(), self.keep.replace)?;
-        if let Some(option) = outputs.of_one_run() {
-            return Err(format!("{option} is of single runs (expected the command run)").into());
+        let outputs = outputs.open(&study.files(), file, keep.replace)?;
+        match (preset.single, outputs.of_one_run()) {
+            (Some(args), _) => args.check(&study, &outputs, keep, threads)?,
+            (None, Some(option)) => {
+                return Err(
+                    format!("{option} is of single runs (expected the command run)").into(),
+                );
+            }
+            (None, None) => {}
         }
-        let metric = outputs.metric(preset.draw);
-        study.check_drawn(metric)?;
-        let metric = metric.unwrap_or(preset.draw);
-        let file = outputs.picture.as_ref();
-        let frame = Frame::new(&study);
-        let bar = Bar::interruptible()?;
-        let bar = if preset.answer.is_some() && self.keep.save.is_none() {
-            bar.below(&frame)
-        } else {
-            bar
+        let drawn = outputs.metric(preset.draw.unwrap_or(study.metrics()[0]));
+        study.check_drawn(drawn)?;
+        let format = show.format.get();
+        let on_terminal = format == Format::Table;
+        let single = Single::open(&study, &outputs, keep.replace, on_terminal)?;
+        let has_frame = preset.answer.is_some() && keep.save.is_none();
+        let frame = has_frame.then(|| Frame::new(&study));
+        let bar = Bar::interruptible()?
+            .recording(single.jobs.as_ref(), single.recording.as_ref())
+            .below(frame.as_ref());
+        let measured = match preset.single {
+            Some(args) => args.measure(&study, keep, threads, &bar, output)?,
+            None => {
+                let backends = InProcessBackends::default;
+                study.measure(keep, threads.count, &backends, &bar, output)?
+            }
         };
-        let backends = InProcessBackends::default;
-        let measured = study.measure(&self.keep, self.threads.count, &backends, &bar, output)?;
         let Some(measured) = measured else {
             return Ok(());
         };
-        // Before the results, which name it only if it is there.
-        let drawn = file.filter(|_| measured.incomplete.is_none());
-        let draw = |file| study.draw(metric, &measured, file).map(|()| file);
-        let drawn = drawn.map(draw).transpose();
+
+        // The files come before the lines about them.
+        let draw = |(file, metric): (&Output, Metric)| {
+            let drawn = study.draw(metric, &measured, file);
+            drawn.map(|()| file.line("picture"))
+        };
+        let picture = outputs.picture.as_ref().zip(drawn);
+        let picture = picture.filter(|_| measured.incomplete.is_none());
+        let picture = picture.map(draw).transpose();
+        let record = |jobs: &JobsFile<'_>| jobs.finish(&measured.results[0]).map(|()| jobs.line());
+        let recorded = single.jobs.as_ref().map(record).transpose();
+        let mut metrics = study.metrics().to_vec();
+        metrics.extend(drawn.or(preset.draw));
+        let metrics = names::each_once(metrics);
         let write = |format: Format, output: &mut dyn Write| {
-            study.show(format, &self.show, study.metrics(), &measured, output)
+            study.show(format, show, &metrics, &measured, output)
         };
         let written = outputs.write_results(&write);
-        let format = self.show.format.get();
-        let mut metrics = study.metrics().to_vec();
-        if !metrics.contains(&metric) {
-            metrics.push(metric);
-        }
         match preset.table {
-            Some(table) if format == Format::Table && study.points.len() == 1 => {
+            Some(table) if on_terminal && study.points.len() == 1 => {
                 table(&study, &measured, output)?;
             }
-            // Also of one point.
-            _ if format == Format::Table && preset.answer.is_some() => {
-                study.tables(&self.show.metrics(&metrics), &measured, output)?;
+            // For one point, too.
+            _ if on_terminal && preset.answer.is_some() => {
+                study.tables(&show.metrics(&metrics), &measured, output)?;
             }
-            _ => study.show(format, &self.show, &metrics, &measured, output)?,
+            _ => write(format, output)?,
         }
-        if format == Format::Table {
-            let drawn = drawn.as_ref().ok().copied().flatten();
-            let drawn = drawn.map(|file| file.line("picture"));
+        if on_terminal {
             let results = outputs.lines().filter(|_| written.is_ok());
-            for line in results.chain(drawn).chain(measured.kept.clone()) {
+            let jobs = recorded.iter().flatten().cloned();
+            let picture = picture.iter().flatten().cloned();
+            for line in results
+                .chain(jobs)
+                .chain(picture)
+                .chain(measured.kept.clone())
+            {
                 writeln!(output, "{line}")?;
             }
-            if let (Some(answer), true) = (preset.answer, measured.incomplete.is_none()) {
+            if let (Some(answer), None) = (preset.answer, &measured.incomplete) {
                 answer(&study, &measured, output)?;
             }
         }
-        if let Some(incomplete) = measured.incomplete {
+        if let Some(mut incomplete) = measured.incomplete {
+            if let Err(reason) = recorded {
+                incomplete.reason = format!("{}; --output: {reason}", incomplete.reason);
+            }
             return Err(incomplete.behind_results());
         }
-        let done = written.and(drawn.map(|_| ()));
-        done.map_err(|failure| failure.after_results(&"--output"))
+        let recorded = recorded.map_err(Failure::from);
+        let done = written.and(recorded.and(picture).map(drop));
+        done.map_err(|failure| failure.after_results(&"--output"))?;
+        single.draw(&measured.results[0], on_terminal, output)
     }
 }

@@ -5,13 +5,12 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::{Results, Study};
-use crate::progress::Above;
 use meshalloc_sim::simulation::RunResult;
 
 /// The time between two frames, of which each summarizes all runs anew.
 const EVERY: Duration = Duration::from_millis(100);
 
-pub(super) struct Frame<'s> {
+pub(crate) struct Frame<'s> {
     study: &'s Study,
     state: Mutex<State>,
 }
@@ -44,15 +43,15 @@ impl<'s> Frame<'s> {
         }
         text
     }
-}
 
-impl Above for Frame<'_> {
-    fn first(&self) -> String {
+    /// The text before the first run.
+    pub(crate) fn first(&self) -> String {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         self.text(&state.runs)
     }
 
-    fn after(&self, place: usize, strategy: usize, run: &RunResult) -> Option<String> {
+    /// The text after this run, as `Progress::ended` reports it; `None` if the text stays the same.
+    pub(crate) fn after(&self, place: usize, strategy: usize, run: &RunResult) -> Option<String> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         // The points are run from the last one on.
         let place = state.runs.len() - 1 - place;
@@ -79,7 +78,7 @@ mod tests {
         let text = "mesh = \"8x8\"\njobs = 100\nreplications = 2\nstrategy = [\"ff\", \"naive\"]\n\
                     load = [0.2, 0.3]\nscheduler = [\"fcfs\", \"easy\"]\n";
         let given = scenario::Study::of_text(text, Path::new("s.toml"), Foreign::default());
-        let study = Study::new(given.unwrap(), &|_| Ok(())).unwrap();
+        let study = Study::new(given.unwrap(), &|_| Ok(()), None).unwrap();
         let frame = Frame::new(&study);
         // For each scheduler and then each load, whether each of the two cells has a number.
         let filled = |text: &str| {

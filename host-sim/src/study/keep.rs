@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap::builder::ValueHint;
 
-use super::{Finished, Point, Shard, StudyError, StudyOptions, gather, run_points};
-use crate::failure;
+use super::{Finished, Point, Shard, StudyOptions, run_points};
+use crate::failure::{self, Failure};
 use crate::file::ReplaceArgs;
 use crate::progress::Bar;
+use crate::slurm::Slurm;
 use meshalloc_sim::names;
 use meshalloc_sim::wording::counted;
 
@@ -67,7 +68,7 @@ pub(crate) struct Part {
     /// Run nothing: write the scripts of a Slurm job array with N tasks into the folder. Task I
     /// runs shard I of N with --threads processors [default: 1]; a second job merges the shards
     #[arg(long, value_name = "N", value_parser = names::count::<NonZero<u32>>, allow_negative_numbers = true, help_heading = "Several machines")]
-    pub(crate) slurm: Option<NonZero<u32>>,
+    slurm: Option<NonZero<u32>>,
 
     /// A further option for sbatch, for the array and the merge, such as --sbatch=--partition=long;
     /// may be given several times
@@ -78,10 +79,30 @@ pub(crate) struct Part {
         requires = "slurm",
         help_heading = "Several machines"
     )]
-    pub(crate) sbatch: Vec<String>,
+    sbatch: Vec<String>,
 }
 
 impl Part {
+    /// The job array of Slurm that runs this work with `cpus` processors a task, if one is asked
+    /// for. Its scripts are in the folder; `points` is given if a task without a point is a
+    /// mistake.
+    pub(crate) fn slurm<'a>(
+        &'a self,
+        folder: &'a Path,
+        cpus: Option<NonZero<usize>>,
+        points: Option<usize>,
+        replace: ReplaceArgs,
+    ) -> Option<Slurm<'a>> {
+        Some(Slurm {
+            tasks: self.slurm?,
+            cpus,
+            options: &self.sbatch,
+            folder,
+            points,
+            replace,
+        })
+    }
+
     /// Runs the points, or reads what shards have run; `bar` shows the progress. Damaged files are
     /// reported on standard error.
     pub(crate) fn carry_out(
@@ -90,23 +111,27 @@ impl Part {
         folder: &Path,
         threads: Option<NonZero<usize>>,
         bar: &Bar<'_>,
-    ) -> Result<Vec<Finished>, StudyError> {
+    ) -> Result<Vec<Finished>, Failure> {
         let mut damaged = |path: &Path| {
             let path = path.display();
             failure::to_stderr(&format_args!(
                 "warning: {path}: damaged; its point counts as not run"
             ));
         };
-        if self.merge {
-            return gather(points, folder, &mut damaged);
-        }
         let options = StudyOptions {
             threads,
             shard: self.shard,
+            merge: self.merge,
         };
         let finished = run_points(points, folder, options, bar, &mut damaged);
         bar.clear();
-        finished
+        finished.map_err(|error| {
+            if error.is_interrupted() {
+                failure::goes_on(folder)
+            } else {
+                error.to_string().into()
+            }
+        })
     }
 
     pub(crate) fn summary(&self, finished: &[Finished]) -> String {

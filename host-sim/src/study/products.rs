@@ -141,20 +141,11 @@ impl Study {
         measured: &Measured,
         output: &mut dyn Write,
     ) -> Result<(), Failure> {
-        if let ([case], [results], false) = (
-            &self.cases[..],
-            &measured.results[..],
-            format == Format::Csv,
-        ) {
+        if self.points.len() == 1 && format != Format::Csv {
             let report = Report {
-                settings: &case.scenario.settings,
-                experiment: self.any(),
-                controller: measured.controller.as_deref(),
-                results,
+                study: self,
                 metrics: &show.metrics,
-                time_unit: self.time_unit,
-                timings: measured.timings.as_deref(),
-                incomplete: measured.incomplete.as_ref(),
+                measured,
             };
             let written = match format {
                 Format::Json => report.json(output),

@@ -33,6 +33,7 @@ fn points(loads: &[f64]) -> Vec<Point> {
 const ONE_THREAD: StudyOptions = StudyOptions {
     threads: Some(NonZero::<usize>::MIN),
     shard: None,
+    merge: false,
 };
 
 /// Runs a study whose files are not damaged.
@@ -225,7 +226,12 @@ fn several_may_run_the_same_points_in_one_folder() {
         }
     });
     assert_eq!(fs::read_dir(&shared).unwrap().count(), 3);
-    let gathered = gather(&points, &shared, &mut |path| panic!("{path:?}")).unwrap();
+    let merge = StudyOptions {
+        merge: true,
+        ..ONE_THREAD
+    };
+    let damaged = &mut |path: &Path| panic!("{path:?}");
+    let gathered = run_points(&points, &shared, merge, &(), damaged).unwrap();
     assert_eq!(all(&gathered), all(&alone));
     remove(&points, &shared).unwrap();
     assert!(!shared.exists());
