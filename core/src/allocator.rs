@@ -27,7 +27,7 @@ use crate::strategy::{
     AnyStrategy, OccupancyEvent, Purpose, Room, ServedStrategy, Site, Strategy, StrategyKind,
     check, demand_on,
 };
-use crate::supposition::Unheld;
+use crate::supposition::{Unheld, search};
 
 /// Allocates the processors of one machine and takes them back.
 ///
@@ -314,9 +314,11 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         self.tickets.issue(blocks.head())
     }
 
-    /// Searches for the blocks of a request whose demand is known, where these jobs hold blocks, if
-    /// there are jobs.
-    #[inline(always)]
+    /// Searches for the blocks of a request whose demand is known. If there is a table of jobs,
+    /// they hold the blocks. One slice without faulty processors is searched for in the machine's
+    /// own occupancy, everything else in a supposed one.
+    // The board has one copy.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(crate) fn find(
         &mut self,
         request: &Request,
@@ -325,38 +327,26 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         purpose: Purpose<'_, 'm>,
         pause: Option<&Pause<'_, 'm>>,
     ) -> Result<Chain, Refusal> {
-        match self.find_working(request, demand, purpose, pause) {
-            Err(refusal) if request.is_tolerant() && self.occupancy.faulty_count() > 0 => self
-                .suppose_for(request, jobs, pause)
-                .place_with_faulty(request, demand, refusal, purpose)
-                .map_err(|refusal| request.refusal_of(refusal)),
-            blocks => blocks,
-        }
-    }
-
-    /// [`Allocator::find`] without faulty processors.
-    // The board has one copy.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
-    fn find_working(
-        &mut self,
-        request: &Request,
-        demand: u32,
-        purpose: Purpose<'_, 'm>,
-        pause: Option<&Pause<'_, 'm>>,
-    ) -> Result<Chain, Refusal> {
-        if demand > self.occupancy.free() {
-            return Err(Refusal::TooFewFree);
-        }
-        let blocks = if request.is_gang() {
-            let supposition = self.suppose_knowing(Unheld::NONE);
-            let mut supposition = supposition.pausing(pause.copied());
-            supposition.propose(request, purpose)
-        } else {
-            self.occupancy.settle_for_search();
-            let draft = Draft::new(&mut self.pool, pause, &self.occupancy);
-            let site = Site::new(&self.occupancy, &self.occupancy, purpose);
-            site.ask(&mut self.strategy, request, draft)
-        };
+        let (free, faulty) = (self.occupancy.free(), self.occupancy.faulty_count());
+        let blocks = search(
+            (self, free, faulty),
+            (request, demand),
+            |it| {
+                if request.is_gang() {
+                    let supposition = it.suppose_knowing(Unheld::NONE);
+                    let mut supposition = supposition.pausing(pause.copied());
+                    return supposition.propose(request, demand, purpose, None);
+                }
+                it.occupancy.settle_for_search();
+                let draft = Draft::new(&mut it.pool, pause, &it.occupancy);
+                let site = Site::new(&it.occupancy, &it.occupancy, purpose);
+                site.ask(&mut it.strategy, request, draft)
+            },
+            |it, refusal| {
+                let mut supposition = it.suppose_for(request, jobs, pause);
+                supposition.propose(request, demand, purpose, Some(refusal))
+            },
+        );
         blocks.map_err(|refusal| request.refusal_of(refusal))
     }
 

@@ -4,6 +4,7 @@ use core::fmt;
 use core::num::NonZeroU64;
 
 use crate::class::Class;
+use crate::error::Refusal;
 use crate::grid::Shape;
 use crate::mesh::Sides;
 use crate::slices::Slices;
@@ -275,22 +276,13 @@ impl Request {
         Sides::new(w, h)
     }
 
-    /// Why the request is refused if enough processors are free, but there is no place for it.
-    pub(crate) const fn refusal_without_place(&self) -> crate::Refusal {
-        use crate::Refusal;
-
-        if self.flags.intersects(Flags::ALL_RINGS) {
-            Refusal::RingBusy
-        } else {
-            Refusal::Fragmented
-        }
-    }
-
-    /// Why the request is refused if a search ended with this refusal.
+    /// Why the request is refused if a search ended with this refusal. A build without descriptions
+    /// of machines has refused a request for rings before.
     #[inline(always)]
-    pub(crate) const fn refusal_of(&self, refusal: crate::Refusal) -> crate::Refusal {
+    pub(crate) const fn refusal_of(&self, refusal: Refusal) -> Refusal {
+        let demands_rings = cfg!(feature = "machine") && self.flags.intersects(Flags::ALL_RINGS);
         match refusal {
-            crate::Refusal::Fragmented => self.refusal_without_place(),
+            Refusal::Fragmented if demands_rings => Refusal::RingBusy,
             other => other,
         }
     }

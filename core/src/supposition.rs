@@ -9,6 +9,7 @@ use crate::pause::Pause;
 use crate::pool::{BlockPool, Chain};
 use crate::request::Request;
 use crate::strategy::{AnyStrategy, OccupancyEvent, Purpose, Site, Strategy, demand_on};
+use crate::tolerance::Tolerance;
 
 mod gang;
 mod tolerant;
@@ -144,9 +145,10 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
     /// Whether a request whose demand is known may fit: [`Supposition::fits_demand`], or the search
     /// was not completed.
     pub(crate) fn may_fit(&mut self, request: &Request, demand: u32) -> bool {
+        use Refusal::{NotSearchedToTheEnd, TableFull};
+
         let answer = self.answer(request, demand);
-        let is_open = matches!(answer, Err(Refusal::NotSearchedToTheEnd));
-        is_open || matches!(answer, Ok(()) | Err(Refusal::TableFull))
+        matches!(answer, Ok(()) | Err(TableFull | NotSearchedToTheEnd))
     }
 
     /// Whether the request would be granted here; nothing changes.
@@ -171,54 +173,53 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
         Ok(())
     }
 
-    /// Lets the strategy search here for a request whose demand is known. Faulty processors are in
-    /// no place, unless there is none without and the request tolerates them.
+    /// Searches here for a request whose demand is known.
     ///
     /// # Errors
     ///
-    /// `TooFewFree`, those of [`Site::ask`]; for a gang also those of its search, and
-    /// `NotSearchedToTheEnd` with faulty processors.
+    /// Those of [`search`].
     pub(crate) fn place(
         &mut self,
         request: &Request,
         demand: u32,
         purpose: Purpose<'_, '_>,
     ) -> Result<Chain, Refusal> {
-        let blocks = if demand > self.free() {
-            Err(Refusal::TooFewFree)
-        } else {
-            self.propose(request, purpose)
-        };
-        match blocks {
-            Err(refusal) if request.is_tolerant() => {
-                self.place_with_faulty(request, demand, refusal, purpose)
-            }
-            blocks => blocks,
-        }
+        let (free, faulty) = (self.free(), self.occupancy.faulty_count());
+        search(
+            (self, free, faulty),
+            (request, demand),
+            |it| it.propose(request, demand, purpose, None),
+            |it, refusal| it.propose(request, demand, purpose, Some(refusal)),
+        )
     }
 
-    /// [`Supposition::place`] without faulty processors, for a request whose demand is free.
+    /// One of the two searches of a [`search`] here. `without_faulty` is the outcome of the first
+    /// one, if this is the second.
     pub(crate) fn propose(
         &mut self,
         request: &Request,
+        demand: u32,
         purpose: Purpose<'_, '_>,
+        without_faulty: Option<Refusal>,
     ) -> Result<Chain, Refusal> {
         // Making the bitmap took time, and the search that follows may have no pauses.
         self.poll();
+        let with_faulty = Tolerance::BUILT && without_faulty.is_some();
+        if let Some(refusal) = without_faulty.filter(|_| with_faulty) {
+            self.check_usable(request, demand, refusal)?;
+        }
         let blocks = if request.is_gang() {
-            self.gang(request, purpose, false)
+            self.gang(request, purpose, with_faulty)
+        } else if with_faulty {
+            self.slice_with_faulty(request, demand, purpose)
         } else {
             self.slice(request, purpose)
         };
-        self.end();
-        blocks
-    }
-
-    /// The strategy returns to the machine's own occupancy.
-    fn end(&mut self) {
+        // The strategy returns to the machine's own occupancy.
         let event = OccupancyEvent::SuppositionEnded;
         let poll = || Pause::poll(self.pause.as_ref(), self.occupancy, self.pool);
         self.strategy.changed(self.occupancy, event, &poll);
+        blocks
     }
 
     /// The blocks of one slice.
@@ -247,5 +248,34 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
         };
         self.pool.free(blocks);
         only
+    }
+}
+
+/// Searches for the blocks of a request whose demand is known, in a place `on` that has so many
+/// `free` and `faulty` processors. The search `without_faulty` is made if enough processors are
+/// free. If it is not made, or finds nothing, and the request tolerates faulty processors, the
+/// search `with_faulty` is made. It gets the reason why the first one has found nothing.
+///
+/// # Errors
+///
+/// `TooFewFree`, `Fragmented`, `TableFull`; for a gang also `GangIncomplete`; for a gang, and with
+/// faulty processors, `NotSearchedToTheEnd`.
+#[inline(always)]
+pub(crate) fn search<T>(
+    (on, free, faulty): (&mut T, u32, u32),
+    (request, demand): (&Request, u32),
+    without_faulty: impl FnOnce(&mut T) -> Result<Chain, Refusal>,
+    with_faulty: impl FnOnce(&mut T, Refusal) -> Result<Chain, Refusal>,
+) -> Result<Chain, Refusal> {
+    let blocks = if demand > free {
+        Err(Refusal::TooFewFree)
+    } else {
+        without_faulty(on)
+    };
+    match blocks {
+        Err(refusal) if request.is_tolerant() && faulty > 0 && refusal != Refusal::TableFull => {
+            with_faulty(on, refusal)
+        }
+        blocks => blocks,
     }
 }

@@ -153,19 +153,6 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         Ok(())
     }
 
-    /// Why a request, whose demand is known, would not be granted now; `None` if it would be
-    /// granted, or if only the room for its blocks is missing.
-    pub(crate) fn refusal(
-        &mut self,
-        request: &Request,
-        demand: u32,
-        jobs: &JobTable<'m>,
-        pause: Option<&Pause<'_, 'm>>,
-    ) -> Option<Refusal> {
-        let refusal = self.attempt_with(request, demand, Some(jobs), pause).err();
-        refusal.filter(|&refusal| refusal != Refusal::TableFull)
-    }
-
     /// A supposition: what if blocks were given back or others occupied? It begins with the present
     /// state.
     ///

@@ -4,7 +4,8 @@ use super::Controller;
 use crate::error::Error;
 use crate::job_id::JobId;
 use crate::jobs::{Cell, Slot};
-use crate::pause::{Pause, Pauses};
+use crate::pause::Pauses;
+use crate::pool::Chain;
 use crate::request::Ticks;
 use crate::scheduler::{ServedScheduler, Trigger};
 use crate::strategy::ServedStrategy;
@@ -81,9 +82,14 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
         // The job was granted, so it has a demand.
         let demand = self.allocator.demand(self.jobs.get(slot).request());
         let blocks = self.jobs.requeue(slot, demand.unwrap_or(u32::MAX));
-        let (_, world) = self.world(pauses);
-        let pause = Pause::with_jobs(world.pauses, world.jobs);
-        world.allocator.give_back(blocks.head(), pause.as_ref());
+        self.give_back(blocks, pauses);
+    }
+
+    /// The blocks of a job that no longer runs become free. Returns the number of their processors.
+    fn give_back(&mut self, blocks: Chain, pauses: Option<&Pauses<'_>>) -> u32 {
+        let (_, mut world) = self.world(pauses);
+        let (_, allocator, pause) = world.parts();
+        allocator.give_back(blocks.head(), pause.as_ref())
     }
 
     /// Removes a job. Returns the number of processors that it held.
@@ -91,14 +97,7 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
     pub(super) fn release(&mut self, job: Cell, now: Ticks, pauses: Option<&Pauses<'_>>) -> u32 {
         let held = self.jobs.remove(job);
         self.clock = self.clock.max(now);
-        let processors = match held {
-            Some(allocation) => {
-                let (_, world) = self.world(pauses);
-                let pause = Pause::with_jobs(world.pauses, world.jobs);
-                world.allocator.give_back(allocation.head(), pause.as_ref())
-            }
-            None => 0,
-        };
+        let processors = held.map_or(0, |blocks| self.give_back(blocks, pauses));
         self.counts.released += 1;
         self.schedule(Trigger::Departure);
         processors

@@ -30,7 +30,7 @@ use crate::grid::{Block, Grid};
 use crate::jobs::{JobSlot, JobTable, Leases};
 use crate::message::{Answer, Capacity, Change, Configuration, Counts, Outcome, Query, Statistics};
 use crate::occupancy::Occupancy;
-use crate::pause::{Pause, Pauses};
+use crate::pause::Pauses;
 use crate::request::{Request, Ticks};
 use crate::scheduler::{AnyScheduler, SchedulerKind, ServedScheduler, Try};
 use crate::storage::{Memory, Processors};
@@ -171,10 +171,9 @@ impl<'m, D: ServedScheduler> Controller<'m, AnyStrategy<'m>, D> {
     pub fn answer(&mut self, query: &Query, pauses: Option<&Pauses<'_>>) -> Result<Answer, Error> {
         #[cfg(feature = "machine")]
         if *query == Query::Largest && !self.is_scheduling() {
-            let (_, world) = self.world(pauses);
-            let pause = Pause::with_jobs(world.pauses, world.jobs);
-            let largest = world.allocator.largest_with(pause.as_ref());
-            return Ok(Answer::Largest(largest));
+            let (_, mut world) = self.world(pauses);
+            let (_, allocator, pause) = world.parts();
+            return Ok(Answer::Largest(allocator.largest_with(pause.as_ref())));
         }
         #[cfg(feature = "reasons")]
         if let Query::Why { job } = *query {

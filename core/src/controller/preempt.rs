@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::job_id::JobId;
 use crate::jobs::Ended;
 use crate::message::Change;
-use crate::pause::{Pause, Pauses};
+use crate::pause::Pauses;
 use crate::preemption::Victims;
 use crate::request::Ticks;
 use crate::scheduler::{ServedScheduler, Trigger};
@@ -40,13 +40,11 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
                 return Err(Error::NoVictim { job: victim });
             }
         }
-        let (_, world) = self.world(pauses);
-        let jobs = &*world.jobs;
+        let (_, mut world) = self.world(pauses);
+        let (jobs, allocator, pause) = world.parts();
         let entry = jobs.get(slot);
         let held = victims.iter().filter_map(|victim| jobs.find(victim));
         let held = held.map(|victim| jobs.get(victim).blocks());
-        let pause = Pause::with_jobs(world.pauses, jobs);
-        let allocator = world.allocator;
         let asked = (entry.request(), entry.demand());
         let blocks = allocator.place_without(asked, held, jobs, pause)?;
         if let Err(error) = self.commit(on_commit, change, now) {
@@ -67,9 +65,9 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
                 self.jobs.remember_end(self.events, ended);
             }
         }
-        let (_, world) = self.world(pauses);
-        let pause = Pause::with_jobs(world.pauses, world.jobs);
-        let processors = world.allocator.take_counted(blocks, pause.as_ref());
+        let (_, mut world) = self.world(pauses);
+        let (_, allocator, pause) = world.parts();
+        let processors = allocator.take_counted(blocks, pause.as_ref());
         self.count_grant(slot);
         self.jobs
             .grant(slot, blocks, processors, self.clock, self.events);

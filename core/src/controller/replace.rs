@@ -5,9 +5,9 @@ use crate::error::Error;
 use crate::job_id::JobId;
 use crate::jobs::Slot;
 use crate::message::Change;
-use crate::pause::{Pause, Pauses};
+use crate::pause::Pauses;
 use crate::request::Ticks;
-use crate::scheduler::{ServedScheduler, Trigger, World};
+use crate::scheduler::{ServedScheduler, Trigger};
 use crate::strategy::ServedStrategy;
 
 impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
@@ -27,25 +27,19 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
         on_commit: Option<OnCommit<'_>>,
     ) -> Result<(), Error> {
         let slot = self.with_faults(job)?;
-        let (_, world) = self.world(pauses);
-        let World {
-            jobs,
-            allocator,
-            pauses: pausing,
-            ..
-        } = world;
+        let (_, mut world) = self.world(pauses);
+        let (jobs, allocator, pause) = world.parts();
         let entry = jobs.get(slot);
-        let pause = Pause::with_jobs(pausing, jobs);
         let new = allocator.other_place(entry.request(), entry.blocks(), jobs, pause)?;
         if let Err(error) = self.commit(on_commit, change, now) {
             self.allocator.pool.free(new);
             return Err(error);
         }
         self.clock = self.clock.max(now);
-        let (_, world) = self.world(pauses);
-        let pause = Pause::with_jobs(world.pauses, world.jobs);
-        let old = world.jobs.get(slot).blocks();
-        let processors = world.allocator.exchange(old, new, pause.as_ref());
+        let (_, mut world) = self.world(pauses);
+        let (jobs, allocator, pause) = world.parts();
+        let old = jobs.get(slot).blocks();
+        let processors = allocator.exchange(old, new, pause.as_ref());
         self.count_grant(slot);
         self.jobs
             .grant_again(slot, new, processors, self.clock, self.events);

@@ -5,7 +5,7 @@ use crate::error::{Error, Refusal};
 use crate::job_id::JobId;
 use crate::jobs::{Cell, Slot};
 use crate::message::Change;
-use crate::pause::{Pause, Pauses};
+use crate::pause::Pauses;
 use crate::request::{Flags, Request, Ticks};
 use crate::scheduler::{ServedScheduler, Trigger};
 use crate::strategy::ServedStrategy;
@@ -79,11 +79,9 @@ impl<S: ServedStrategy, D: ServedScheduler> Controller<'_, S, D> {
         let demand = self.allocator.demand(request)?;
         let cell = self.jobs.cell_for(job)?;
         if self.allocator.may_never_fit(request) {
-            let (_, world) = self.world(pauses);
-            let pause = Pause::with_jobs(world.pauses, world.jobs);
-            world
-                .allocator
-                .check_present(request, demand, pause.as_ref())?;
+            let (_, mut world) = self.world(pauses);
+            let (_, allocator, pause) = world.parts();
+            allocator.check_present(request, demand, pause.as_ref())?;
         }
         Ok((demand, cell))
     }

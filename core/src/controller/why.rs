@@ -6,7 +6,7 @@ use crate::error::{Error, Refusal};
 use crate::job_id::JobId;
 use crate::jobs::Slot;
 use crate::message::WhyReport;
-use crate::pause::{Pause, Pauses};
+use crate::pause::Pauses;
 use crate::reason::{Reason, Waits};
 use crate::request::Request;
 use crate::scheduler::kind::SchedulerKind;
@@ -97,14 +97,8 @@ impl<S: Strategy> Waits for Waiting<'_, '_, S> {
         if !self.is_any_faulty {
             return true;
         }
-        let World {
-            jobs,
-            allocator,
-            pauses,
-            ..
-        } = &mut self.world;
+        let (jobs, allocator, pause) = self.world.parts();
         let job = jobs.get(self.slot);
-        let pause = Pause::with_jobs(*pauses, jobs);
         let request = job.request();
         let mut supposition = allocator.suppose_for(request, Some(jobs), pause.as_ref());
         for running in jobs.running() {
@@ -125,13 +119,7 @@ impl<S: Strategy> Waits for Waiting<'_, '_, S> {
     }
 
     fn attempt(&mut self, request: &Request) -> Result<(), Refusal> {
-        let World {
-            jobs,
-            allocator,
-            pauses,
-            ..
-        } = &mut self.world;
-        let pause = Pause::with_jobs(*pauses, jobs);
+        let (jobs, allocator, pause) = self.world.parts();
         let demand = allocator.demand(request)?;
         allocator.attempt_with(request, demand, Some(jobs), pause.as_ref())
     }

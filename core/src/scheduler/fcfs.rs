@@ -6,8 +6,7 @@ use crate::strategy::Strategy;
 /// First come, first served.
 ///
 /// An arrival tries only if it is the head: no other job waits, or it goes before all others by its
-/// priority. After a departure the head tries; after each
-/// success the next head tries.
+/// priority. After a departure the head tries; after each success the next head tries.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Fcfs;
 

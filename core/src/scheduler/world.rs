@@ -48,6 +48,13 @@ impl<'m, S: ServedStrategy> World<'_, 'm, S> {
 }
 
 impl<'m, S: Strategy> World<'_, 'm, S> {
+    /// The jobs, the allocator, and the pauses of work that does not change the jobs.
+    #[inline(always)]
+    pub(crate) fn parts(&mut self) -> Parts<'_, 'm, S> {
+        let pause = Pause::with_jobs(self.pauses, self.jobs);
+        (self.jobs, self.allocator, pause)
+    }
+
     /// The present time.
     pub const fn now(&self) -> Ticks {
         self.now
@@ -86,16 +93,20 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
     #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(super) fn find(&mut self, job: Slot) -> Result<Chain, Refusal> {
         let (placing, request, demand) = placing(self.jobs, job, self.now, 0);
+        let purpose = Purpose::Grant(Some(placing));
         let pause = Pause::with_jobs(self.pauses, self.jobs);
-        self.allocator.find(
-            request,
-            demand,
-            Some(self.jobs),
-            Purpose::Grant(Some(placing)),
-            pause.as_ref(),
-        )
+        let jobs = Some(&*self.jobs);
+        self.allocator
+            .find(request, demand, jobs, purpose, pause.as_ref())
     }
 }
+
+/// The jobs, the allocator, and the pauses of its work.
+pub(crate) type Parts<'a, 'm, S> = (
+    &'a JobTable<'m>,
+    &'a mut Allocator<'m, S>,
+    Option<Pause<'a, 'm>>,
+);
 
 /// The job to be placed, its request, and the minimum number of processors for it.
 #[inline]

@@ -105,9 +105,10 @@ impl<'g> Walk<'g> {
         all
     }
 
-    /// The exponent of the side of the largest cube that begins at this place, at these
-    /// coordinates, and lies outside the grid; `None` in the grid.
-    fn outside(&self, place: u32, coordinates: &[u32]) -> Option<u32> {
+    /// The exponent of the side of the largest cube that has these coordinates and lies outside the
+    /// grid; `None` in the grid. The walk comes to the first place of such a cube first, and passes
+    /// all other places of the cube.
+    fn outside(&self, coordinates: &[u32]) -> Option<u32> {
         let sides = self.grid.sides().iter().map(|&side| u32::from(side));
         let beyond = coordinates.iter().zip(sides);
         let beyond = beyond.filter(|&(&at, side)| at >= side);
@@ -116,8 +117,7 @@ impl<'g> Walk<'g> {
             let begins_in_grid = |&e: &u32| at >> e << e < side;
             (1..).find(begins_in_grid).unwrap_or(1) - 1
         });
-        let largest = exponents.max()?;
-        Some(largest.min(place.trailing_zeros() / self.grid.dimensions() as u32))
+        exponents.max()
     }
 }
 
@@ -131,9 +131,8 @@ impl Iterator for Walk<'_> {
                 (self.poll)();
             }
             self.looks += 1;
-            let place = self.next;
-            let coordinates = &self.coordinates(place)[..n];
-            let Some(exponent) = self.outside(place, coordinates) else {
+            let coordinates = &self.coordinates(self.next)[..n];
+            let Some(exponent) = self.outside(coordinates) else {
                 self.next += 1;
                 let sides = self.grid.sides().iter().zip(coordinates).rev();
                 return Some(sides.fold(0, |number, (&side, at)| number * u32::from(side) + at));

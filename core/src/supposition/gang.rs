@@ -16,7 +16,7 @@
 //!    processors. After [`STEPS_MAX`] steps the search gives up.
 //!
 //! If slices tolerate faulty processors, all steps are first made without faulty processors. Only
-//! if they fail, they are made again with some ([`Supposition::place_with_faulty`]). The first set
+//! if they fail, they are made again with some ([`Supposition::propose`]). The first set
 //! of places that is found is then taken, even if another set has fewer faulty processors.
 //!
 //! On a machine without wrapping links, a free processor stays free if the search has passed it and
@@ -83,7 +83,6 @@ impl<S: Strategy> Supposition<'_, '_, S> {
         purpose: Purpose<'_, '_>,
         with_faulty: bool,
     ) -> Result<Chain, Refusal> {
-        let with_faulty = Tolerance::BUILT && with_faulty;
         // A question needs the places, too, since later slices stand where the earlier ones leave
         // room.
         let purpose = if let Purpose::Grant(_) = purpose {

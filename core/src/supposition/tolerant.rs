@@ -153,35 +153,25 @@ impl Unheld {
 }
 
 impl<S: Strategy> Supposition<'_, '_, S> {
-    /// The blocks of a request whose slices tolerate faulty processors. `refusal` is the reason why
-    /// there are no blocks without faulty processors.
+    /// Whether a search with faulty processors can find blocks that a search without them has not
+    /// found.
     ///
     /// # Errors
     ///
-    /// `TooFewFree`, `Fragmented`, `GangIncomplete`, `NotSearchedToTheEnd`, `TableFull`.
-    // The board has one copy.
-    #[inline(never)]
-    pub(crate) fn place_with_faulty(
-        &mut self,
+    /// `refusal`, that of the search without faulty processors, if the request may have none of
+    /// them; `TooFewFree`.
+    pub(super) fn check_usable(
+        &self,
         request: &Request,
         demand: u32,
         refusal: Refusal,
-        purpose: Purpose<'_, '_>,
-    ) -> Result<Chain, Refusal> {
+    ) -> Result<(), Refusal> {
         let usable = self.unheld.usable(request);
-        if usable == 0 || refusal == Refusal::TableFull {
+        if usable == 0 {
             return Err(refusal);
         }
-        if demand > self.free().saturating_add(usable) {
-            return Err(Refusal::TooFewFree);
-        }
-        let blocks = if request.is_gang() {
-            self.gang(request, purpose, true)
-        } else {
-            self.slice_with_faulty(request, demand, purpose)
-        };
-        self.end();
-        blocks
+        let suffices = demand <= self.free().saturating_add(usable);
+        suffices.then_some(()).ok_or(Refusal::TooFewFree)
     }
 
     /// The blocks of a slice, which has a place only with faulty processors. They are not occupied

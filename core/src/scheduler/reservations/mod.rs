@@ -83,7 +83,7 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
                 return Err(Refusal::TooFewFree);
             }
             if self.is_short_between(self.now, end, demand) {
-                return Err(self.refusal_but_for_reservations(job));
+                return Err(self.refusal(job).unwrap_or(Refusal::Reserved));
             }
         }
         // Unless the job is a gang, only the blocks of reservations can leave no room for its
@@ -107,15 +107,13 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
         if is_number && self.is_short_between(self.now, end, demand) {
             return false;
         }
-        let pause = Pause::with_jobs(self.pauses, self.jobs);
-        if is_number || self.jobs.reserved_before(end).next().is_none() {
-            return self
-                .allocator
-                .would_fit(&request, Some(self.jobs), pause.as_ref());
+        let (jobs, pause) = (&*self.jobs, Pause::with_jobs(self.pauses, self.jobs));
+        let (allocator, pause) = (&mut *self.allocator, pause.as_ref());
+        if is_number || jobs.reserved_before(end).next().is_none() {
+            return allocator.would_fit(&request, Some(jobs), pause);
         }
-        let (jobs, pause) = (Some(&*self.jobs), pause.as_ref());
-        let mut supposition = self.allocator.suppose_for(&request, jobs, pause);
-        occupy_reservations(self.jobs, &mut supposition, self.now, end);
+        let mut supposition = allocator.suppose_for(&request, Some(jobs), pause);
+        occupy_reservations(jobs, &mut supposition, self.now, end);
         supposition.fits_demand(&request, demand)
     }
 
@@ -125,32 +123,31 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
         (*job.request(), job.demand())
     }
 
-    /// Why a job that does not fit around the reservations is refused: `Reserved` if it would fit
-    /// without them.
-    fn refusal_but_for_reservations(&mut self, job: Slot) -> Refusal {
-        let (request, demand) = self.asked_for(job);
-        let pause = Pause::with_jobs(self.pauses, self.jobs);
-        let refusal = self
-            .allocator
-            .refusal(&request, demand, self.jobs, pause.as_ref());
-        refusal.unwrap_or(Refusal::Reserved)
+    /// Why a job would not be granted now if nothing were reserved; `None` if it would be granted,
+    /// or if only the room for its blocks is missing.
+    fn refusal(&mut self, job: Slot) -> Option<Refusal> {
+        let (jobs, allocator, pause) = self.parts();
+        let job = jobs.get(job);
+        let (request, demand) = (job.request(), job.demand());
+        let answer = allocator.attempt_with(request, demand, Some(jobs), pause.as_ref());
+        answer
+            .err()
+            .filter(|&refusal| refusal != Refusal::TableFull)
     }
 
     /// Lets the strategy search for a job around the blocks whose reservation starts before
     /// `withheld_before`.
     #[inline(never)]
     fn find_around(&mut self, job: Slot, withheld_before: Ticks) -> Result<Chain, Refusal> {
-        if self.lacks_processors(job) {
-            return Err(Refusal::TooFewFree);
-        }
-        let (placing, request, demand) = placing(self.jobs, job, self.now, withheld_before);
-        let pause = Pause::with_jobs(self.pauses, self.jobs);
-        let pause = pause.as_ref();
-        if let Some(refusal) = self.allocator.refusal(request, demand, self.jobs, pause) {
+        if let Some(refusal) = self.refusal(job) {
             return Err(refusal);
         }
-        let mut supposition = self.allocator.suppose_for(request, Some(self.jobs), pause);
-        occupy_reservations(self.jobs, &mut supposition, self.now, withheld_before);
+        let (placing, request, demand) = placing(self.jobs, job, self.now, withheld_before);
+        let (jobs, pause) = (&*self.jobs, Pause::with_jobs(self.pauses, self.jobs));
+        let mut supposition = self
+            .allocator
+            .suppose_for(request, Some(jobs), pause.as_ref());
+        occupy_reservations(jobs, &mut supposition, self.now, withheld_before);
         supposition.find(request, demand, placing)
     }
 
@@ -285,14 +282,12 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
         Supposition<'_, 'm, S>,
         impl Iterator<Item = Chain> + Clone + use<'_, 'm, S>,
     ) {
-        let (jobs, now) = (&*self.jobs, self.now);
+        let now = self.now;
+        let (jobs, allocator, pause) = self.parts();
         let has_ended = move |job: &&JobSlot| job.ends(now).is_some_and(|end| end <= from);
         let ended = jobs.running_sorted().take_while(has_ended);
         let given_back = ended.map(JobSlot::blocks);
-        let pause = Pause::with_jobs(self.pauses, jobs);
-        let mut supposition = self
-            .allocator
-            .suppose_for(request, Some(jobs), pause.as_ref());
+        let mut supposition = allocator.suppose_for(request, Some(jobs), pause.as_ref());
         for blocks in given_back.clone() {
             supposition.give_back_blocks(blocks);
         }
@@ -303,9 +298,8 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
     /// The earliest time at which enough processors are free until the job's end.
     fn earliest_processors(&mut self, job: Slot) -> Option<(Ticks, Reserved)> {
         let (request, demand) = self.asked_for(job);
-        let pause = Pause::with_jobs(self.pauses, self.jobs);
-        let (jobs, pause) = (Some(&*self.jobs), pause.as_ref());
-        let faulty = self.allocator.unheld_for(&request, jobs, pause);
+        let (jobs, allocator, pause) = self.parts();
+        let faulty = allocator.unheld_for(&request, Some(jobs), pause.as_ref());
         let faulty = faulty.usable(&request);
         let mut end = self.end_after(None)?;
         // The second condition takes far longer than the first, which usually decides.
