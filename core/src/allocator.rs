@@ -27,7 +27,7 @@ use crate::strategy::{
     AnyStrategy, OccupancyEvent, Purpose, Room, ServedStrategy, Site, Strategy, StrategyKind,
     check, demand_on,
 };
-use crate::supposition::{Unheld, search};
+use crate::supposition::{Unheld, search_both_ways};
 
 /// Allocates the processors of one machine and takes them back.
 ///
@@ -314,9 +314,9 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         self.tickets.issue(blocks.head())
     }
 
-    /// Searches for the blocks of a request whose demand is known. If there is a table of jobs,
-    /// they hold the blocks. One slice without faulty processors is searched for in the machine's
-    /// own occupancy, everything else in a supposed one.
+    /// Searches for the blocks of a request whose demand is known. `jobs` is the table of the jobs
+    /// that hold blocks, if there is one. One slice without faulty processors is searched for in
+    /// the machine's own occupancy, everything else in a supposed one.
     // The board has one copy.
     #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(crate) fn find(
@@ -328,7 +328,7 @@ impl<'m, S: Strategy> Allocator<'m, S> {
         pause: Option<&Pause<'_, 'm>>,
     ) -> Result<Chain, Refusal> {
         let (free, faulty) = (self.occupancy.free(), self.occupancy.faulty_count());
-        let blocks = search(
+        let blocks = search_both_ways(
             (self, free, faulty),
             (request, demand),
             |it| {

@@ -276,8 +276,8 @@ impl Request {
         Sides::new(w, h)
     }
 
-    /// Why the request is refused if a search ended with this refusal. A build without descriptions
-    /// of machines has refused a request for rings before.
+    /// The refusal of the request if a search ended with this one. In a build without descriptions
+    /// of machines no request for rings comes here: `demand_on` refuses it.
     #[inline(always)]
     pub(crate) const fn refusal_of(&self, refusal: Refusal) -> Refusal {
         let demands_rings = cfg!(feature = "machine") && self.flags.intersects(Flags::ALL_RINGS);

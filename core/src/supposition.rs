@@ -177,7 +177,7 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
     ///
     /// # Errors
     ///
-    /// Those of [`search`].
+    /// Those of [`search_both_ways`].
     pub(crate) fn place(
         &mut self,
         request: &Request,
@@ -185,7 +185,7 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
         purpose: Purpose<'_, '_>,
     ) -> Result<Chain, Refusal> {
         let (free, faulty) = (self.free(), self.occupancy.faulty_count());
-        search(
+        search_both_ways(
             (self, free, faulty),
             (request, demand),
             |it| it.propose(request, demand, purpose, None),
@@ -193,19 +193,19 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
         )
     }
 
-    /// One of the two searches of a [`search`] here. `without_faulty` is the outcome of the first
-    /// one, if this is the second.
+    /// Searches without faulty processors, or with them if `refusal_without` is given: the refusal
+    /// of the search without them.
     pub(crate) fn propose(
         &mut self,
         request: &Request,
         demand: u32,
         purpose: Purpose<'_, '_>,
-        without_faulty: Option<Refusal>,
+        refusal_without: Option<Refusal>,
     ) -> Result<Chain, Refusal> {
         // Making the bitmap took time, and the search that follows may have no pauses.
         self.poll();
-        let with_faulty = Tolerance::BUILT && without_faulty.is_some();
-        if let Some(refusal) = without_faulty.filter(|_| with_faulty) {
+        let with_faulty = Tolerance::BUILT && refusal_without.is_some();
+        if let Some(refusal) = refusal_without.filter(|_| with_faulty) {
             self.check_usable(request, demand, refusal)?;
         }
         let blocks = if request.is_gang() {
@@ -251,17 +251,19 @@ impl<'a, 'm, S: Strategy> Supposition<'a, 'm, S> {
     }
 }
 
-/// Searches for the blocks of a request whose demand is known, in a place `on` that has so many
-/// `free` and `faulty` processors. The search `without_faulty` is made if enough processors are
-/// free. If it is not made, or finds nothing, and the request tolerates faulty processors, the
-/// search `with_faulty` is made. It gets the reason why the first one has found nothing.
+/// Searches `on` for the blocks of a request whose demand is known. `free` and `faulty` are the
+/// numbers of free and of faulty processors there.
+///
+/// The search `without_faulty` is made if `demand` processors are free. The search `with_faulty`
+/// follows if the first one was not made or found nothing, the request tolerates faulty processors,
+/// there are some, and the pool was not full. It gets the refusal of the first one.
 ///
 /// # Errors
 ///
 /// `TooFewFree`, `Fragmented`, `TableFull`; for a gang also `GangIncomplete`; for a gang, and with
 /// faulty processors, `NotSearchedToTheEnd`.
 #[inline(always)]
-pub(crate) fn search<T>(
+pub(crate) fn search_both_ways<T>(
     (on, free, faulty): (&mut T, u32, u32),
     (request, demand): (&Request, u32),
     without_faulty: impl FnOnce(&mut T) -> Result<Chain, Refusal>,

@@ -15,7 +15,7 @@ use meshalloc_firmware::client::ClientError;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::line::unanswered;
+use crate::line::command_failure;
 use crate::replay;
 use crate::signals::{self, is_interrupted};
 use meshalloc_sim::names;
@@ -127,8 +127,8 @@ enum Command {
     },
     /// Make room for a job that waits: running jobs of lower priority wait again
     ///
-    /// The command chooses among the jobs that may be preempted: the waiting job fits on their
-    /// processors, and their work so far is the least.
+    /// Of the jobs that may be preempted, those are chosen that leave enough room for the waiting
+    /// job and have done the least work so far.
     Preempt {
         /// The name of the job
         job: u32,
@@ -277,7 +277,7 @@ impl Device<'_> {
 
     fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, Failure> {
         let answer = self.line.client.query(query);
-        answer.map_err(|error| unanswered(&self.line.endpoint, &error))
+        answer.map_err(|error| command_failure(&self.line.endpoint, &error))
     }
 
     fn ask(&mut self, query: &Query) -> Result<Answer, Failure> {
@@ -338,7 +338,7 @@ impl Device<'_> {
                 happened.push((*event, blocks.to_vec()));
             }
         });
-        let outcome = outcome.map_err(|error| unanswered(&self.line.endpoint, &error))?;
+        let outcome = outcome.map_err(|error| command_failure(&self.line.endpoint, &error))?;
         match (change, outcome) {
             // The event says more.
             (Change::Submit { .. }, Ok(Outcome::Done)) if !happened.is_empty() => {}
@@ -467,7 +467,7 @@ impl Device<'_> {
             });
             match taken {
                 Err(ClientError::Interrupted) => break,
-                taken => taken.map_err(|error| unanswered(&self.line.endpoint, &error))?,
+                taken => taken.map_err(|error| command_failure(&self.line.endpoint, &error))?,
             }
             for (event, blocks) in happened {
                 self.event(&event, &blocks)?;

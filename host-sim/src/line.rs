@@ -50,11 +50,11 @@ pub(crate) fn connect(endpoint: &Endpoint) -> Result<Client<Box<dyn Line + Send>
         ..Options::default()
     };
     let client = Client::connect(line, options);
-    client.map_err(|error| unanswered(endpoint, &error))
+    client.map_err(|error| command_failure(endpoint, &error))
 }
 
-/// The error of a run on a controller that does not answer.
-pub(crate) fn lost(endpoint: &Endpoint, error: &ClientError) -> BackendError {
+/// The error of a run whose exchange with the controller failed or was interrupted.
+pub(crate) fn run_error(endpoint: &Endpoint, error: &ClientError) -> BackendError {
     match error {
         ClientError::Interrupted => BackendError::Interrupted,
         error => BackendError::Line {
@@ -64,11 +64,11 @@ pub(crate) fn lost(endpoint: &Endpoint, error: &ClientError) -> BackendError {
     }
 }
 
-/// The failure of a command that has no results without an answer of the controller.
-pub(crate) fn unanswered(endpoint: &Endpoint, error: &ClientError) -> Failure {
-    match lost(endpoint, error) {
+/// The failure of a command whose exchange with the controller failed or was interrupted.
+pub(crate) fn command_failure(endpoint: &Endpoint, error: &ClientError) -> Failure {
+    match run_error(endpoint, error) {
         BackendError::Interrupted => Failure::Incomplete(failure::interrupted()),
-        lost => lost.to_string().into(),
+        error => error.to_string().into(),
     }
 }
 
@@ -94,7 +94,7 @@ impl LineBackends {
     pub fn open(endpoint: &Endpoint) -> Result<Self, Failure> {
         let mut client = connect(endpoint)?;
         let taken = client.use_virtual_clock(true);
-        taken.map_err(|error| unanswered(endpoint, &error))?;
+        taken.map_err(|error| command_failure(endpoint, &error))?;
         let stays = client.baud();
         if stays != endpoint.baud() {
             failure::to_stderr(&format_args!(
@@ -125,7 +125,11 @@ impl LineBackends {
 
     fn failed(&mut self, error: &ClientError) -> BackendError {
         self.is_lost |= ends_control(error);
-        lost(&self.endpoint, error)
+        match error {
+            // The controller has answered before, so the hint about a wrong place does not apply.
+            ClientError::NoReply { .. } => self.error(error.to_string()),
+            _ => run_error(&self.endpoint, error),
+        }
     }
 
     fn error(&self, reason: String) -> BackendError {

@@ -71,8 +71,8 @@ pub fn list(part: Option<Part>, is_json: bool, output: &mut dyn Write) -> io::Re
 }
 
 impl Part {
-    /// The settings whose values are this part, and these values, if they have a name, a meaning
-    /// and a source only.
+    /// The settings that take the values of this part, and these values. `None` if a value has more
+    /// than a name, a meaning and a source.
     pub(crate) const fn entries(self) -> Option<(&'static [&'static str], &'static [Form])> {
         Some(match self {
             Part::Strategies | Part::Schedulers | Part::Metrics | Part::Machines => return None,
@@ -88,7 +88,7 @@ impl Part {
         })
     }
 
-    /// The values of a setting that is a part, and of no other.
+    /// The values of the setting with this key, if `list` has them as a part.
     pub(crate) fn forms_of(key: &str) -> Option<&'static [Form]> {
         let mut parts = Part::value_variants().iter();
         parts
@@ -96,7 +96,7 @@ impl Part {
             .map(|(_, forms)| forms)
     }
 
-    /// The heading above the values of these settings.
+    /// The heading above the values of this part: what they are, and the options that take them.
     pub(crate) fn title(self, keys: &[&str]) -> String {
         let value = self.to_possible_value();
         let words = value.as_ref().and_then(|value| value.get_help());

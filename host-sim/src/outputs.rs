@@ -111,7 +111,7 @@ pub(crate) fn check_only(path: &Path, is_page: bool) -> Result<(), String> {
     }
 }
 
-/// The files of the results. They were checked to be writable.
+/// The files of the results. Those of results and the picture were checked to be writable.
 #[derive(Debug, Default)]
 pub(crate) struct Outputs {
     results: Vec<(Output, Format)>,
@@ -122,8 +122,8 @@ pub(crate) struct Outputs {
 }
 
 impl OutputArgs {
-    /// Looks at the files before the work begins: an error comes at once. `read` and `others` are
-    /// files of other options, of which the first are only read.
+    /// Looks at the files before the work begins: an error comes at once. `read` are files that the
+    /// scenario reads, `scenario` is the scenario file.
     pub(crate) fn open(
         &self,
         read: &[(&str, &Path)],

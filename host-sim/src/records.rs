@@ -3,8 +3,8 @@
 //! As a table (CSV) the file has all strategies and replications, in their order, and in each the
 //! measured jobs in order of arrival. Its columns are those of a `jobs.csv` of Batsim (Dutot et al.
 //! 2016, Batsim: a realistic language-independent resources and jobs management systems simulator,
-//! JSSPP), which evalys reads, and some more. Or the file is a log in the Standard Workload Format
-//! of a single run.
+//! JSSPP), which evalys reads, and some more. As a log in the Standard Workload Format the file has
+//! the jobs of a single run.
 //!
 //! A run writes its jobs into a file of its own while it goes on: a job waits in memory only for
 //! earlier ones that have not left. When it ends, its part joins those of other runs in one file.

@@ -42,7 +42,7 @@ pub(crate) struct Report<'r> {
 
 impl Report<'_> {
     fn experiment(&self) -> &Experiment {
-        self.study.any()
+        self.study.first()
     }
 
     fn workload(&self) -> &Workload {

@@ -25,7 +25,8 @@ pub(crate) trait Takes {
     /// Settings that are not taken, but may stand in its scenario files.
     const IGNORED: &'static [&'static str] = &[];
 
-    /// The option of a setting, perhaps in the command's words; `None` if it is not taken.
+    /// The option of a setting, perhaps in the command's words; `None` if it is not taken. By
+    /// default all settings but the ignored ones are taken.
     fn take(arg: Arg) -> Option<Arg> {
         only(Self::IGNORED, arg.clone()).is_none().then_some(arg)
     }

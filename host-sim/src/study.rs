@@ -116,7 +116,8 @@ impl Study {
     }
 
     /// Runs all points, in this process over several threads. Points that are kept are run only if
-    /// they are not there yet. `None`, with what is said of it, if only a part was to be run.
+    /// they are not there yet. `None` if only a part was to be run; `output` then says what was
+    /// done.
     pub(crate) fn measure<B: Backends>(
         &self,
         keep: &KeepArgs,
@@ -236,7 +237,8 @@ impl StudyError {
 /// Runs the points whose files are not in `folder` yet, in this process and over several threads,
 /// and writes the file of each as soon as it has ended; these stay after an error. Returns the
 /// points that the options choose, in the order of `points`. `damaged` receives the files that had
-/// to be left out, before the first point is run.
+/// to be left out, before the first point is run. With `options.merge` nothing is run: a point
+/// without a whole file is [`StudyError::Missing`].
 pub fn run_points(
     points: &[Point],
     folder: &Path,

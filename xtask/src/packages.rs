@@ -12,8 +12,8 @@ pub(crate) const WITH_PYTHON: [&str; 7] = [
     "meshalloc-chips",
 ];
 
-/// What `--all` builds for the host, with all cases of the tests, and with those in a browser. Its
-/// steps name the same packages and features, so that they share what they build.
+/// What `--all` builds for the host: all cases of the tests, also the tests in a browser. Its steps
+/// name the same packages and features, so that they share what they build.
 pub(crate) const EXHAUSTIVE: [&str; 7] = [
     "--workspace",
     "--exclude",

@@ -299,7 +299,7 @@ const IN_QEMU: &[&str] = &[
     "tests",
 ];
 
-/// Lints these packages, and those of their tests that `cargo test` does not run.
+/// Lints these packages, and the tests `named`, which `cargo test` does not run by itself.
 fn clippy(packages: &[&str], named: &[&str]) -> Result<()> {
     run!("cargo clippy --all-targets {packages...} -- -D warnings")?;
     run!("cargo clippy {named...} {packages...} -- -D warnings")

@@ -51,7 +51,7 @@ fn set(window: &Window, selector: &str, value: &str) {
     ));
 }
 
-/// Takes the strategies that serve the machine out of a reply.
+/// Removes the strategies that serve the machine from a reply, and returns them.
 fn take_choices(reply: &mut Value) -> Vec<String> {
     let state = reply["done"].as_object_mut();
     let choices = state.and_then(|state| state.remove("choices"));

@@ -48,7 +48,7 @@ impl<'m, S: ServedStrategy> World<'_, 'm, S> {
 }
 
 impl<'m, S: Strategy> World<'_, 'm, S> {
-    /// The jobs, the allocator, and the pauses of work that does not change the jobs.
+    /// The jobs, the allocator, and the pause for its work. The jobs cannot change meanwhile.
     #[inline(always)]
     pub(crate) fn parts(&mut self) -> Parts<'_, 'm, S> {
         let pause = Pause::with_jobs(self.pauses, self.jobs);
@@ -101,7 +101,7 @@ impl<'m, S: Strategy> World<'_, 'm, S> {
     }
 }
 
-/// The jobs, the allocator, and the pauses of its work.
+/// The jobs, the allocator, and the pause for its work. The jobs cannot change meanwhile.
 pub(crate) type Parts<'a, 'm, S> = (
     &'a JobTable<'m>,
     &'a mut Allocator<'m, S>,

@@ -153,13 +153,13 @@ impl Unheld {
 }
 
 impl<S: Strategy> Supposition<'_, '_, S> {
-    /// Whether a search with faulty processors can find blocks that a search without them has not
-    /// found.
+    /// Checks whether a search with faulty processors may succeed where one without them has
+    /// failed.
     ///
     /// # Errors
     ///
-    /// `refusal`, that of the search without faulty processors, if the request may have none of
-    /// them; `TooFewFree`.
+    /// `refusal`, that of the search without them, if the request may have no faulty processor;
+    /// `TooFewFree` if even with faulty processors too few are free.
     pub(super) fn check_usable(
         &self,
         request: &Request,

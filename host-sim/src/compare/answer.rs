@@ -44,7 +44,7 @@ pub(super) fn write_answer(
     if let Some(sentence) = sentence {
         writeln!(output, "{}", wrapped(&sentence, width()).join("\n"))?;
     }
-    let log = study.any().workload.log();
+    let log = study.first().workload.log();
     // Standard input was read, and cannot be read again.
     if log.is_none_or(|log| log.path.as_os_str() != "-") {
         writeln!(output, "next: {}", printable(&next))?;
@@ -108,13 +108,13 @@ impl<'a> Answer<'a> {
     /// Whether strategies are compared, at the first values of the other axes. If there is one
     /// strategy, the values of the other axes are compared.
     fn is_of_strategies(&self) -> bool {
-        self.study.any().strategies.len() > 1
+        self.study.first().strategies.len() > 1
     }
 
     /// Whether only strategies that give a job one block are compared. This is so if there are
     /// several of them.
     fn is_of_blocks(&self) -> bool {
-        let strategies = self.study.any().strategies.iter();
+        let strategies = self.study.first().strategies.iter();
         let blocks = strategies.filter(|kind| kind.holds().is_contiguous());
         blocks.count() > 1
     }
@@ -191,7 +191,7 @@ impl<'a> Answer<'a> {
         } else {
             shorter.result.strategy.to_string()
         };
-        let mut strategies = self.study.any().strategies.iter();
+        let mut strategies = self.study.first().strategies.iter();
         let is_scattered = strategies.any(|kind| !kind.holds().is_contiguous());
         let blocks = if self.is_of_blocks() && is_scattered {
             "; strategies that give a job one block"
@@ -257,7 +257,7 @@ impl<'a> Answer<'a> {
             };
             format!("No answer: {why}.")
         });
-        let any = self.study.any();
+        let any = self.study.first();
         let is_synthetic = matches!(any.workload, Workload::Synthetic(_));
         if !is_of_one && is_short && is_synthetic {
             let over = [("jobs", any.jobs.saturating_mul(MORE).to_string())];

@@ -8,7 +8,7 @@ use meshalloc_firmware::client::{Client, Endpoint, Line, serial_ports};
 use meshalloc_firmware::protocol::Greeting;
 
 use crate::failure::Failure;
-use crate::line::{connect, lost};
+use crate::line::{connect, run_error};
 use meshalloc_sim::backend::BackendError;
 use meshalloc_sim::situation::Situation;
 
@@ -58,7 +58,7 @@ impl Connection {
         } = self;
         let ask = &mut |query: &Query| {
             let answer = client.query(query);
-            answer.map_err(|error| lost(endpoint, &error))
+            answer.map_err(|error| run_error(endpoint, &error))
         };
         Situation::read(ask, *configuration, *description)
     }

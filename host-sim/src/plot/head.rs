@@ -26,7 +26,8 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// A head of this width, whose lines begin at `left`; those below the title have this size.
+    /// A head of this width. Its lines begin at `left`; those below the title have the font size
+    /// `size`.
     pub(super) fn new(title: &str, subtitle: &str, left: i32, width: i32, size: i32) -> Self {
         Head {
             title: title.to_owned(),

@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::Args;
 
 use super::frame::Frame;
-use super::single::{Single, SingleArgs};
+use super::single::{RunOutputs, SingleArgs};
 use super::{KeepArgs, Measured, Study};
 use crate::completion::{Known, metrics};
 use crate::failure::Failure;
@@ -28,7 +28,7 @@ pub(crate) struct ShowArgs {
     format: FormatArgs,
 
     /// Only these metrics, separated by commas; `host-sim list metrics` lists them [default: in
-    /// tables those that the workload is about, in files all]
+    /// tables those that the workload is about and the one of the picture, in files all]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = Known { parser: names::metric, values: metrics() }, hide_possible_values = true, help_heading = "Where and how")]
     pub(crate) metrics: Vec<Metric>,
 
@@ -83,8 +83,8 @@ pub(crate) type Table = fn(&Study, &Measured, &mut dyn Write) -> Result<(), Fail
 pub(crate) struct Preset<'p> {
     /// Adds settings that depend on the machine.
     pub(crate) fill: &'p dyn Fn(&mut Scenario) -> Result<(), SettingError>,
-    /// The metric of its picture, which tables have, too, unless --draw names another; `None`: the
-    /// metric of the first table.
+    /// The metric of the picture, unless `--draw` names another one; the tables show it, too.
+    /// `None`: the metric of the first table.
     pub(crate) draw: Option<Metric>,
     pub(crate) table: Option<Table>,
     /// Its last lines; with some, the tables fill on a terminal while it runs.
@@ -122,7 +122,7 @@ impl StudyArgs {
         study.check_drawn(drawn)?;
         let format = show.format.get();
         let on_terminal = format == Format::Table;
-        let single = Single::open(&study, &outputs, keep.replace, on_terminal)?;
+        let single = RunOutputs::open(&study, &outputs, keep.replace, on_terminal)?;
         let has_frame = preset.answer.is_some() && keep.save.is_none();
         let frame = has_frame.then(|| Frame::new(&study));
         let bar = Bar::interruptible()?
@@ -181,15 +181,23 @@ impl StudyArgs {
                 answer(&study, &measured, output)?;
             }
         }
+        let failed = [
+            written.err(),
+            recorded.err().map(Failure::from),
+            picture.err(),
+        ];
+        let failed = failed.iter().flatten();
+        let failed = failed.filter_map(|failure| failure.ending().1);
+        let failed = failed.collect::<Vec<_>>().join("; ");
         if let Some(mut incomplete) = measured.incomplete {
-            if let Err(reason) = recorded {
-                incomplete.reason = format!("{}; --output: {reason}", incomplete.reason);
+            if !failed.is_empty() {
+                incomplete.reason += &format!("; --output: {failed}");
             }
             return Err(incomplete.behind_results());
         }
-        let recorded = recorded.map_err(Failure::from);
-        let done = written.and(recorded.and(picture).map(drop));
-        done.map_err(|failure| failure.after_results(&"--output"))?;
+        if !failed.is_empty() {
+            return Err(Failure::from(failed).after_results(&"--output"));
+        }
         single.draw(&measured.results[0], on_terminal, output)
     }
 }

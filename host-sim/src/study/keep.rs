@@ -83,9 +83,9 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// The job array of Slurm that runs this work with `cpus` processors a task, if one is asked
-    /// for. Its scripts are in the folder; `points` is given if a task without a point is a
-    /// mistake.
+    /// The Slurm job array that runs this work, each task with `cpus` processors; `None` without
+    /// `--slurm`. Its scripts are in the folder. `points` is the number of points if more tasks
+    /// than points are a mistake.
     pub(crate) fn slurm<'a>(
         &'a self,
         folder: &'a Path,

@@ -24,7 +24,8 @@ use meshalloc_sim::wording::Number;
 use meshalloc_sim::workload::TimeUnit;
 
 impl Study {
-    pub(crate) fn any(&self) -> &Experiment {
+    /// The experiment of the first point.
+    pub(crate) fn first(&self) -> &Experiment {
         &self.points[0].experiment
     }
 
@@ -42,7 +43,7 @@ impl Study {
     }
 
     pub(crate) fn unit(&self) -> TimeUnit {
-        self.any().workload.time_unit()
+        self.first().workload.time_unit()
     }
 
     /// The metrics of tables, by what the first point is about.
@@ -50,7 +51,7 @@ impl Study {
         use Metric::*;
         let Experiment {
             workload, backlog, ..
-        } = self.any();
+        } = self.first();
         if backlog.is_some() {
             &[Utilization, InternalFragmentation]
         } else if self.unit() == TimeUnit::Cycle {
@@ -268,7 +269,7 @@ impl Study {
                 let values = axis.values.iter();
                 values.map(|it| it.to_string_lossy().into_owned()).collect()
             }
-            None => vec![report::machine_text(self.any())],
+            None => vec![report::machine_text(self.first())],
         };
         let numbers = values.iter().map(|value| value.parse::<f64>().ok());
         let numbers = numbers.collect::<Option<Vec<f64>>>();
@@ -334,7 +335,7 @@ impl Study {
     fn drawn(&self, result: &StrategyResult, metric: Metric, size: f64) -> Option<plot::Measured> {
         let drawn = measured_in(result, metric, size)?;
         // With jobs that always wait every system is saturated, so this is not marked.
-        let saturated = drawn.saturated && self.any().backlog.is_none();
+        let saturated = drawn.saturated && self.first().backlog.is_none();
         Some(plot::Measured { saturated, ..drawn })
     }
 }

@@ -1,4 +1,4 @@
-//! What shows single runs: a study of one point with its outputs, a clock, or a line to a board.
+//! The parts of `run` for a study of one point: outputs of single runs, search times, a board.
 
 use std::io::Write;
 use std::num::NonZero;
@@ -32,7 +32,7 @@ const SEARCH_TIME_NEEDS_IN_PROCESS: &str = "--search-time is the controller's ow
 const THREADS_NEED_IN_PROCESS: &str =
     "--threads requires --backend in-process: a line serves one run at a time";
 
-/// The option of a command that may run a single point.
+/// The option `--search-time`, for a study of one point.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct SingleArgs {
     /// Also measure the wall-clock time of the controller for submit and release of a job; only in
@@ -42,8 +42,8 @@ pub(crate) struct SingleArgs {
 }
 
 impl SingleArgs {
-    /// An error about an option of single runs where there are several points, or where their
-    /// results are kept; or about an option that a line excludes.
+    /// Checks that an option of single runs has one point, whose results are not kept, and that
+    /// `--threads` and `--search-time` have a controller in this process.
     pub(crate) fn check(
         self,
         study: &Study,
@@ -90,10 +90,10 @@ impl SingleArgs {
     ) -> Result<Option<Measured>, Failure> {
         let endpoint = settings::endpoint_of(&study.cases[0].scenario)?;
         let mut line = endpoint.as_ref().map(LineBackends::open).transpose()?;
-        let clock = Clock::default();
+        let times = RunTimes::default();
         let measured = match &mut line {
             Some(line) => {
-                let ran = experiment::run(study.any(), &mut clock.time(line), bar);
+                let ran = experiment::run(study.first(), &mut times.timed(line), bar);
                 bar.clear();
                 let (results, incomplete) = failure::complete(ran.map(|results| vec![results]))?;
                 Some(Measured {
@@ -110,7 +110,7 @@ impl SingleArgs {
                     timed: self.search_time,
                     ..InProcessBackends::default()
                 };
-                study.measure(keep, threads, &|| clock.time(in_process), bar, output)?
+                study.measure(keep, threads, &|| times.timed(in_process), bar, output)?
             }
         };
         let Some(mut measured) = measured else {
@@ -118,7 +118,7 @@ impl SingleArgs {
         };
         // With `--save`, an earlier command may have run the point: its time is not known.
         if let ([results], None) = (&measured.results[..], &keep.save) {
-            let timing = |result| clock.timing(study, result, line.as_ref());
+            let timing = |result| times.timing(study, result, line.as_ref());
             measured.timings = Some(results.iter().map(timing).collect());
         }
         measured.controller = line.as_ref().map(|line| {
@@ -131,7 +131,7 @@ impl SingleArgs {
 
 /// The outputs that show single runs: a file of jobs, and a picture and a page of the first
 /// replications.
-pub(crate) struct Single<'s> {
+pub(crate) struct RunOutputs<'s> {
     study: &'s Study,
     plot: Option<(Plot, Show<'s>)>,
     page: Option<view::Page<'s>>,
@@ -140,7 +140,7 @@ pub(crate) struct Single<'s> {
     pub(crate) recording: Option<Recording>,
 }
 
-impl<'s> Single<'s> {
+impl<'s> RunOutputs<'s> {
     /// Checks before the runs whether the outputs can be made.
     pub(crate) fn open(
         study: &'s Study,
@@ -148,22 +148,26 @@ impl<'s> Single<'s> {
         replace: ReplaceArgs,
         on_terminal: bool,
     ) -> Result<Self, String> {
-        let (scenario, experiment) = (&study.cases[0].scenario, study.any());
+        let (scenario, experiment) = (&study.cases[0].scenario, study.first());
         let plot = outputs.plot().map(|plot| {
             map::check(plot, experiment)?;
             let show = Show::of(outputs.picture.as_ref(), plot, on_terminal)?;
             Ok::<_, String>((plot, show))
         });
+        let plot = plot.transpose()?;
+        // These make the folders of their files.
         let page = outputs.page.as_deref();
         let page = page.map(|path| view::Page::open(path, scenario, experiment, replace));
+        let page = page.transpose()?;
         let jobs = outputs.jobs.as_ref();
         let jobs = jobs.map(|(path, form)| JobsFile::open(path, *form, replace, experiment));
+        let jobs = jobs.transpose()?;
         let is_recorded = plot.is_some() || page.is_some();
-        Ok(Single {
+        Ok(RunOutputs {
             study,
-            plot: plot.transpose()?,
-            page: page.transpose()?,
-            jobs: jobs.transpose()?,
+            plot,
+            page,
+            jobs,
             recording: is_recorded.then(Recording::default),
         })
     }
@@ -178,7 +182,7 @@ impl<'s> Single<'s> {
         let Some(recording) = self.recording else {
             return Ok(());
         };
-        let experiment = self.study.any();
+        let experiment = self.study.first();
         let histories = recording.histories(experiment, results)?;
         if let Some((plot, show)) = self.plot {
             let subtitle = report::subtitle(&self.study.cases[0].scenario);
@@ -212,13 +216,13 @@ impl<'s> Single<'s> {
 
 /// The time that each run took, with the strategy of its controller.
 #[derive(Default)]
-struct Clock(Mutex<Vec<(StrategyKind, Duration)>>);
+struct RunTimes(Mutex<Vec<(StrategyKind, Duration)>>);
 
-impl Clock {
-    fn time<B: Backends>(&self, backends: B) -> Timed<'_, B> {
+impl RunTimes {
+    fn timed<B: Backends>(&self, backends: B) -> Timed<'_, B> {
         Timed {
             inner: backends,
-            clock: self,
+            times: self,
         }
     }
 
@@ -235,7 +239,7 @@ impl Clock {
     ) -> Timing {
         let replications = 0..result.runs.len() as u32;
         let configured = replications.map(|replication| {
-            let experiment = study.any();
+            let experiment = study.first();
             let configuration = experiment.configuration(result.strategy, replication);
             configuration.strategy
         });
@@ -250,9 +254,10 @@ impl Clock {
     }
 }
 
-struct Timed<'c, B> {
+/// Backends that note how long each run takes.
+struct Timed<'t, B> {
     inner: B,
-    clock: &'c Clock,
+    times: &'t RunTimes,
 }
 
 impl<B: Backends> Backends for Timed<'_, B> {
@@ -269,7 +274,7 @@ impl<B: Backends> Backends for Timed<'_, B> {
                 body(backend);
                 elapsed = begin.elapsed();
             })?;
-        self.clock.runs().push((configuration.strategy, elapsed));
+        self.times.runs().push((configuration.strategy, elapsed));
         Ok(())
     }
 }

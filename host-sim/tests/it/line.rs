@@ -156,6 +156,15 @@ fn serve(server: &mut Server<'_, impl Keep>, mut stream: TcpStream) {
 
 /// Runs the program with a board that disappears after a number of reads.
 fn with_lost_board(line: &str, reads: usize) -> crate::program::Ended {
+    with_board_until(line, reads, drop)
+}
+
+/// Runs the program with a board that answers a number of reads; then `end` gets the connection.
+fn with_board_until(
+    line: &str,
+    reads: usize,
+    end: impl FnOnce(TcpStream) + Send + 'static,
+) -> crate::program::Ended {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("tcp:{}", listener.local_addr().unwrap());
     let board = thread::spawn(move || {
@@ -169,6 +178,7 @@ fn with_lost_board(line: &str, reads: usize) -> crate::program::Ended {
             let reply = answer(&mut server, &bytes[..len], &mut replies);
             stream.write_all(reply).unwrap();
         }
+        end(stream);
     });
     let ended = host_sim(&format!("{line} --backend {endpoint}"));
     board.join().unwrap();
@@ -221,6 +231,16 @@ fn what_is_complete_when_a_board_is_lost_is_printed() {
         "{ended}"
     );
     assert_eq!(ended.stdout, "");
+}
+
+#[test]
+fn a_board_that_falls_silent_gets_no_hint_about_a_wrong_place() {
+    let silent = |mut stream: TcpStream| while let Ok(1..) = stream.read(&mut [0; 256]) {};
+    let line = "run --mesh 16x16 --jobs 100 --load .5 --strategy ff";
+    let ended = with_board_until(line, 300, silent);
+    assert_eq!(ended.code, Some(1), "{ended}");
+    assert!(ended.stderr.contains("no reply"), "{ended}");
+    assert!(!ended.stderr.contains("may be connected"), "{ended}");
 }
 
 #[test]

@@ -38,6 +38,32 @@ fn results_are_written_before_a_file_that_fails() {
 }
 
 #[test]
+fn each_file_that_fails_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    for file in ["full.csv", "jobs.csv"] {
+        symlink("/dev/full", folder.path().join(file)).unwrap();
+    }
+    let line = format!("run {RUN} --replications 2 -o full.csv -o jobs.csv");
+    let ended = host_sim_in(folder.path(), &line);
+    assert_eq!(ended.code, Some(1), "{ended}");
+    for file in ["full.csv", "jobs.csv"] {
+        let reason = format!("{file}: cannot write the ");
+        assert!(ended.stderr.contains(&reason), "{file}: {ended}");
+    }
+    assert_eq!(ended.stderr.lines().count(), 1, "{ended}");
+}
+
+#[test]
+fn no_folder_is_made_for_options_that_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = "run --mesh 8x8 --pattern ring --batch 5 -o new/jobs.csv -o new/page.html";
+    let ended = host_sim_in(folder.path(), &format!("{run} -o map.svg --draw map:90m"));
+    assert_eq!(ended.code, Some(2), "{ended}");
+    assert!(ended.stderr.contains("times are cycles"), "{ended}");
+    assert!(!folder.path().join("new").exists(), "{ended}");
+}
+
+#[test]
 fn what_cannot_be_printed_is_an_error() {
     // Neither the results nor the files that follow them can be written.
     let picture = "compare --mesh 8x8 --jobs 50 --load .3 -o full.svg";

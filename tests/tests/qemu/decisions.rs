@@ -13,7 +13,7 @@ use meshalloc_tests::strategy::places_anywhere;
 
 use super::call;
 
-/// On how many of the machines that it serves a strategy is compared, at most.
+/// The most machines on which one strategy is compared.
 const SERVED_MAX: usize = exhaustive(3, 2) as usize;
 
 /// The machines on which the decisions are compared. Every strategy serves two of them at least.
@@ -184,7 +184,7 @@ fn is_served(configuration: Configuration) -> bool {
     Controller::new(storage().memory(), configuration).is_ok()
 }
 
-/// These strategies on all machines: fewer than above, for another board.
+/// Compares a few strategies on all machines, for another board.
 pub(super) fn decides_as_in_process(qemu: &Qemu, strategies: &[StrategyKind]) {
     let mut client = qemu.client().unwrap();
     for &strategy in strategies {
