@@ -8,7 +8,7 @@ use clap_complete::Shell;
 use meshalloc::{Description, SchedulerKind, StrategyKind};
 
 use crate::identity::PROGRAM;
-use crate::list::Part;
+use crate::list::part::Part;
 use meshalloc_sim::metrics::Metric;
 
 /// The script for this shell. The generator for bash spells a hyphen in the program's name in two

@@ -127,8 +127,8 @@ enum Command {
     },
     /// Make room for a job that waits: running jobs of lower priority wait again
     ///
-    /// Of the jobs that may be preempted, those are chosen that leave enough room for the waiting
-    /// job and have done the least work so far.
+    /// The command preempts jobs that may be preempted. It chooses those that leave enough room for
+    /// the waiting job and have done the least work so far.
     Preempt {
         /// The name of the job
         job: u32,

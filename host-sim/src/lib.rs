@@ -23,6 +23,7 @@ pub mod line;
 pub mod list;
 mod log;
 pub mod map;
+mod measured;
 mod outputs;
 pub mod plot;
 mod policy;

@@ -10,13 +10,16 @@ use meshalloc::StrategyKind;
 use crate::failure;
 use crate::records::JobsFile;
 use crate::signals;
-use crate::study::Frame;
 use meshalloc_sim::experiment::Progress;
 use meshalloc_sim::history::Recording;
 use meshalloc_sim::simulation::{Observer, RunResult, Seen};
 
 /// Seconds between lines of progress if standard error is not a terminal.
 const LINE_EVERY: u64 = 30;
+
+/// The text above a bar after this run, as [`Progress::ended`] reports it; `None` if the text stays
+/// the same.
+pub(crate) type After<'a> = dyn Fn(usize, usize, &RunResult) -> Option<String> + Sync + 'a;
 
 /// A progress bar on standard error, if that is a terminal, otherwise a line at the first progress
 /// after each [`LINE_EVERY`] seconds. If there is a file of jobs, it also gives runs the recorders
@@ -27,8 +30,8 @@ pub(crate) struct Bar<'j> {
     jobs: Option<&'j JobsFile<'j>>,
     /// The recording of the first replications, if there is one.
     histories: Option<&'j Recording>,
-    /// The tables above the bar, if there are some.
-    above: Option<&'j Frame<'j>>,
+    /// What changes the text above the bar, if there is one.
+    above: Option<&'j After<'j>>,
     /// The seconds at which the next line is due.
     due: AtomicU64,
 }
@@ -70,17 +73,16 @@ impl<'j> Bar<'j> {
         }
     }
 
-    /// This bar; on a terminal, tables stand above it from now on.
-    pub(crate) fn below(self, above: Option<&'j Frame<'j>>) -> Self {
-        let Some(frame) = above else { return self };
+    /// This bar; on a terminal, a text stands above it from now on: at first this one.
+    pub(crate) fn below(self, first: String, after: &'j After<'j>) -> Self {
         let style = self.bar.style();
         if let Ok(style) = style.template(&format!("{{msg}}\n{}", template())) {
             self.bar.set_style(style);
         }
         Bar {
             // The message is drawn with the bar, as soon as the number of jobs is known.
-            bar: self.bar.clone().with_message(frame.first()),
-            above,
+            bar: self.bar.clone().with_message(first),
+            above: Some(after),
             ..self
         }
     }
@@ -122,7 +124,7 @@ impl Progress for Bar<'_> {
 
     fn ended(&self, place: usize, strategy: usize, run: &RunResult) {
         let above = self.above.filter(|_| !self.bar.is_hidden());
-        if let Some(text) = above.and_then(|above| above.after(place, strategy, run)) {
+        if let Some(text) = above.and_then(|after| after(place, strategy, run)) {
             self.bar.set_message(text);
         }
     }

@@ -8,8 +8,10 @@ use std::io::{self, Write};
 use crate::failure::Incomplete;
 use crate::file;
 use crate::identity::hash;
-use crate::study::{Measured, Study, Timing};
-use crate::tables::{cell, cell_in, fits, legend, refused_percent, table, time_unit, trimmed};
+use crate::measured::{Measured, Timing};
+use crate::tables::{
+    TimeChoice, cell, cell_in, fits, legend, refused_percent, table, time_unit, trimmed,
+};
 use comfy_table::Table;
 use meshalloc_sim::experiment::{Experiment, Replications, Stop, StrategyResult};
 use meshalloc_sim::metrics::Metric;
@@ -19,7 +21,7 @@ use meshalloc_sim::parameters::{
     slowdown_text, workload_text,
 };
 use meshalloc_sim::results::{is_comparable, shown};
-use meshalloc_sim::scenario::Resolved;
+use meshalloc_sim::scenario::{Resolved, Scenario};
 use meshalloc_sim::simulation::PASSING_MAX;
 use meshalloc_sim::statistics::Sampling;
 use meshalloc_sim::wording::{counted, number};
@@ -34,19 +36,20 @@ pub(crate) use json::{LogJson, write_json};
 
 /// The report of a study of one point.
 pub(crate) struct Report<'r> {
-    pub(crate) study: &'r Study,
+    /// The settings, with their defaults.
+    pub(crate) settings: &'r Scenario,
+    /// The experiment that was run, with the contents of its files.
+    pub(crate) experiment: &'r Experiment,
+    /// The unit of times in tables, if one is chosen.
+    pub(crate) time_unit: Option<TimeChoice>,
     /// The metrics that are shown; if empty, those that the workload is about.
     pub(crate) metrics: &'r [Metric],
     pub(crate) measured: &'r Measured,
 }
 
 impl Report<'_> {
-    fn experiment(&self) -> &Experiment {
-        self.study.first()
-    }
-
     fn workload(&self) -> &Workload {
-        &self.experiment().workload
+        &self.experiment.workload
     }
 
     fn results(&self) -> &[StrategyResult] {
@@ -134,15 +137,15 @@ impl Report<'_> {
         if strategies.any(|strategy| !strategy.holds().is_contiguous()) {
             groups.push([Dispersal, Blocks, ContiguousShare, BoundingBoxShare]);
         }
-        if self.experiment().failures.is_some() {
+        if self.experiment.failures.is_some() {
             groups.push([Availability, LostNodeHours, Restarts, RestartTime]);
         }
         let preempts = self
-            .experiment()
+            .experiment
             .preemption
             .map(|_| [Preemptions, PreemptedNodeHours]);
         let reasons = self.reasons();
-        let kills = self.experiment().switches.kill_at_estimate;
+        let kills = self.experiment.switches.kill_at_estimate;
         let killed = if kills { vec![KilledShare] } else { Vec::new() };
         let groups = groups.into_iter().map(Vec::from);
         let preempts = preempts.map_or_else(Vec::new, Vec::from);
@@ -160,8 +163,7 @@ impl Report<'_> {
         let with_refused = |metric: Metric| any_refused && metric == Metric::WaitingDelay;
         let of = |metrics: &[Metric]| {
             let unit = self.workload().time_unit();
-            let times =
-                |metric| time_unit(metric, unit, self.study.time_unit, self.results().iter());
+            let times = |metric| time_unit(metric, unit, self.time_unit, self.results().iter());
             let columns = metrics.iter().flat_map(|&metric| {
                 let refused = with_refused(metric).then(|| "refused\njobs".to_owned());
                 std::iter::once(metric.heading(times(metric).1)).chain(refused)
@@ -211,7 +213,7 @@ impl Report<'_> {
             slowdown_threshold,
             seed,
             ..
-        } = self.experiment();
+        } = self.experiment;
         let workload = self.workload();
         let slowdown = slowdown_text(*slowdown_threshold, workload.time_unit());
         let jobs = match workload {
@@ -234,8 +236,8 @@ impl Report<'_> {
             }
         };
         let scheduler = names::scheduler_text(*scheduler, self.workload().time_unit());
-        let machine = machine_text(self.experiment());
-        let interruptions = interruptions_text(self.experiment());
+        let machine = machine_text(self.experiment);
+        let interruptions = interruptions_text(self.experiment);
         format!("{machine}, {scheduler}, {jobs}{interruptions}")
     }
 
@@ -286,7 +288,7 @@ impl Report<'_> {
         notes.extend(interval_note(self.results()).map(str::to_owned));
         notes.extend(legend(self.results().iter()));
         notes.extend(identical_text(self.results()));
-        notes.extend(misses_text(self.experiment().scheduler).map(str::to_owned));
+        notes.extend(misses_text(self.experiment.scheduler).map(str::to_owned));
         notes.extend(best_gains(self.results()));
         for result in self.results() {
             let name = result.strategy;
@@ -322,7 +324,7 @@ impl Report<'_> {
                 };
                 notes.push(format!("{name}: saturated, {meaning}."));
             }
-            notes.extend(stop_text(result, self.experiment().replications));
+            notes.extend(stop_text(result, self.experiment.replications));
             notes.extend(refused_texts(result));
             if result.table_limited > 0 {
                 notes.push(format!(

@@ -8,10 +8,11 @@ use clap::{Arg, Args};
 use comfy_table::CellAlignment;
 
 use crate::failure::Failure;
+use crate::measured::Measured;
 use crate::report;
 use crate::settings::{FileArgs, Given, Takes, only};
+use crate::study::Study;
 use crate::study::command::{Preset, StudyArgs};
-use crate::study::{Measured, Study};
 use crate::tables::{self, cell, table, trimmed};
 use meshalloc_sim::experiment::StrategyResult;
 use meshalloc_sim::metrics::Metric;

@@ -12,17 +12,16 @@ use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::time::Duration;
 use std::{fs, io};
 
-use crate::failure::{self, Failure, Incomplete};
+use crate::failure::{self, Failure};
 use crate::file;
+use crate::measured::Measured;
 use crate::progress::Bar;
 use crate::tables::TimeChoice;
 use meshalloc_sim::backend::{Backends, InProcessBackends};
 use meshalloc_sim::experiment::{self, Experiment, ExperimentError, Progress, StrategyResult};
 use meshalloc_sim::scenario::{self, Scenario, SettingError, StudyPoint, label_text};
-use meshalloc_sim::statistics::Delays;
 use meshalloc_sim::wording::{are, counted};
 use meshalloc_sim::workload::{SharedLogs, TimeUnit};
 
@@ -35,14 +34,10 @@ pub(crate) mod single;
 mod store;
 mod tables;
 
-pub(crate) use frame::Frame;
 pub(crate) use keep::KeepArgs;
 use products::short;
 pub use shard::Shard;
 use store::{Known, Store};
-
-/// The results of each point, one for each of its strategies.
-pub(crate) type Results = Vec<Vec<StrategyResult>>;
 
 /// The points of settings with several values, every parameter known.
 pub(crate) struct Study {
@@ -54,30 +49,6 @@ pub(crate) struct Study {
     pub(crate) points: Vec<Point>,
     /// The unit of times in tables and pictures, if one is chosen.
     pub(crate) time_unit: Option<TimeChoice>,
-}
-
-/// The results of a study.
-#[derive(Default)]
-pub(crate) struct Measured {
-    /// One for each point.
-    pub(crate) results: Results,
-    /// Why they may not be of all replications.
-    pub(crate) incomplete: Option<Incomplete>,
-    /// The note about points that are kept.
-    pub(crate) kept: Option<String>,
-    /// The time that each result of a single point took, if it was measured.
-    pub(crate) timings: Option<Vec<Timing>>,
-    /// Version and build of the controller, if it is at the end of a line.
-    pub(crate) controller: Option<String>,
-}
-
-/// The wall-clock time of a strategy's runs.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Timing {
-    /// The total time.
-    pub(crate) elapsed: Duration,
-    /// The time of each command, if commands went over a line.
-    pub(crate) round_trips: Option<Delays>,
 }
 
 impl Study {

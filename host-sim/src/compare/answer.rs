@@ -5,9 +5,10 @@ use std::io::{self, Write};
 
 use super::CompareArgs;
 use crate::failure::command_line;
+use crate::measured::Measured;
 use crate::printable::printable;
 use crate::settings::Takes;
-use crate::study::{Measured, Point, Study};
+use crate::study::{Point, Study};
 use crate::tables::width;
 use crate::view::ViewArgs;
 use meshalloc_sim::experiment::StrategyResult;

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{Report, jobs_per_second};
 use crate::identity::{PROGRAM, VERSION};
-use crate::study::Timing;
+use crate::measured::Timing;
 use meshalloc_sim::experiment::StrategyResult;
 use meshalloc_sim::results::StrategySummary;
 use meshalloc_sim::workload::{LineCounts, Log, LogHeader, Mix, MixEntry};
@@ -90,8 +90,8 @@ impl Report<'_> {
         let document = RunDocument {
             program: PROGRAM,
             version: VERSION,
-            scenario: self.study.cases[0].scenario.settings.record(),
-            seed: self.experiment().seed,
+            scenario: self.settings.record(),
+            seed: self.experiment.seed,
             incomplete: incomplete.map(|incomplete| incomplete.reason.clone()),
             log: self.workload().log().map(LogJson::new),
             mix: self.workload().mix().map(MixJson::new),

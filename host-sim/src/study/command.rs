@@ -7,10 +7,11 @@ use clap::Args;
 
 use super::frame::Frame;
 use super::single::{RunOutputs, SingleArgs};
-use super::{KeepArgs, Measured, Study};
+use super::{KeepArgs, Study};
 use crate::completion::{Known, metrics};
 use crate::failure::Failure;
 use crate::file::Output;
+use crate::measured::Measured;
 use crate::outputs::OutputArgs;
 use crate::progress::Bar;
 use crate::records::JobsFile;
@@ -20,6 +21,7 @@ use meshalloc_sim::backend::InProcessBackends;
 use meshalloc_sim::metrics::Metric;
 use meshalloc_sim::names;
 use meshalloc_sim::scenario::{self, Scenario, SettingError};
+use meshalloc_sim::simulation::RunResult;
 
 /// How results are shown.
 #[derive(Args, Clone, Debug, Default)]
@@ -125,9 +127,13 @@ impl StudyArgs {
         let single = RunOutputs::open(&study, &outputs, keep.replace, on_terminal)?;
         let has_frame = preset.answer.is_some() && keep.save.is_none();
         let frame = has_frame.then(|| Frame::new(&study));
-        let bar = Bar::interruptible()?
-            .recording(single.jobs.as_ref(), single.recording.as_ref())
-            .below(frame.as_ref());
+        let after = |place, strategy, run: &RunResult| frame.as_ref()?.after(place, strategy, run);
+        let bar = Bar::interruptible()?;
+        let bar = bar.recording(single.jobs.as_ref(), single.recording.as_ref());
+        let bar = match &frame {
+            Some(frame) => bar.below(frame.first(), &after),
+            None => bar,
+        };
         let measured = match preset.single {
             Some(args) => args.measure(&study, keep, threads, &bar, output)?,
             None => {

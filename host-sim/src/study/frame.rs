@@ -4,13 +4,14 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::{Results, Study};
+use super::Study;
+use crate::measured::Results;
 use meshalloc_sim::simulation::RunResult;
 
 /// The time between two frames, of which each summarizes all runs anew.
 const EVERY: Duration = Duration::from_millis(100);
 
-pub(crate) struct Frame<'s> {
+pub(super) struct Frame<'s> {
     study: &'s Study,
     state: Mutex<State>,
 }

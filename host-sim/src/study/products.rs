@@ -6,11 +6,12 @@ use meshalloc::StrategyKind;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::Study;
 use super::command::ShowArgs;
-use super::{Measured, Study};
 use crate::failure::{Failure, Incomplete};
 use crate::file::{self, Output};
 use crate::identity::{PROGRAM, VERSION};
+use crate::measured::Measured;
 use crate::plot::{self, Layout, Picture, Point, Scale, Series};
 use crate::report::{self, LogJson, Report, cells};
 use crate::settings::Format;
@@ -144,7 +145,9 @@ impl Study {
     ) -> Result<(), Failure> {
         if self.points.len() == 1 && format != Format::Csv {
             let report = Report {
-                study: self,
+                settings: &self.cases[0].scenario.settings,
+                experiment: self.first(),
+                time_unit: self.time_unit,
                 metrics: &show.metrics,
                 measured,
             };

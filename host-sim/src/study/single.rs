@@ -8,11 +8,12 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use meshalloc::{Configuration, Description, StrategyKind};
 
-use super::{KeepArgs, Measured, Study, Timing};
+use super::{KeepArgs, Study};
 use crate::failure::{self, Failure};
 use crate::file::ReplaceArgs;
 use crate::line::LineBackends;
 use crate::map::{self, Plot, Show};
+use crate::measured::{Measured, Timing};
 use crate::outputs::Outputs;
 use crate::plot::over_time;
 use crate::progress::Bar;

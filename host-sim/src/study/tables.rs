@@ -5,8 +5,9 @@ use std::io::Write;
 
 use meshalloc::StrategyKind;
 
-use super::{Measured, Results, Study, short};
+use super::{Study, short};
 use crate::failure::Failure;
+use crate::measured::{Measured, Results};
 use crate::report;
 use crate::tables::{self, cell_in, fits, refused_percent, table, trimmed};
 use meshalloc_sim::experiment::StrategyResult;
